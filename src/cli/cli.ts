@@ -1,10 +1,10 @@
 import { type INestApplicationContext, type LoggerService } from '@nestjs/common';
 import { type Command } from 'commander';
 import { type DataSource } from 'typeorm';
+import { Presets, SingleBar } from 'cli-progress';
 import { PinoLogger } from '../operations';
 import { type Environment, loadCommandConfig, openCommandContext, openDatabase, type ServiceConfig } from '../service';
-import { EXIT, type ExitCode, type Report } from './report';
-import { type Terminal } from './terminal';
+import { CodedError } from '../errors';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -69,5 +69,67 @@ export class Cli {
   private show({ data, text, exitCode = EXIT.ok }: Report, { json = false }: CommonOptions): void {
     this.code = exitCode;
     this.terminal.out(json ? `${JSON.stringify(data, null, 2)}\n` : text);
+  }
+}
+
+/**
+ * How a command ended.
+ * - 0: done; the doctor has found nothing.
+ * - 1: the doctor has found warnings only.
+ * - 2: the doctor has found errors; another command was refused, has failed, or was called with wrong arguments.
+ */
+export const EXIT = { ok: 0, warnings: 1, failed: 2 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The result of a command. */
+export interface Report {
+  /** For programs: printed as JSON with `--json`. */
+  readonly data: unknown;
+  /** For people. */
+  readonly text: string;
+  /** @default 0 */
+  readonly exitCode?: ExitCode;
+}
+
+/** Where a command writes. Tests give one of their own. */
+export interface Terminal {
+  /** The result: a table for people, or one JSON document. */
+  out(text: string): void;
+  /** Progress, logs, and errors. */
+  err(text: string): void;
+  /** Whether a person watches the errors, so that a progress bar makes sense. */
+  readonly isInteractive: boolean;
+}
+
+/** The terminal of this process. */
+export const processTerminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  isInteractive: process.stderr.isTTY,
+};
+
+/** Tells how far a long command is. */
+interface Progress {
+  /** How much is done, of the total. */
+  at(done: number): void;
+  stop(): void;
+}
+
+const NONE: Progress = { at: () => undefined, stop: () => undefined };
+
+/** Shows a bar on standard error while a person watches. */
+export function startProgress(terminal: Terminal, what: string, total: number): Progress {
+  if (!terminal.isInteractive || total === 0) return NONE;
+  const format = `${what} {bar} {value}/{total} | {eta_formatted}`;
+  const bar = new SingleBar({ format, hideCursor: true, stream: process.stderr }, Presets.shades_classic);
+  bar.start(total, 0);
+  return { at: (done) => bar.update(Math.min(done, total)), stop: () => bar.stop() };
+}
+
+/** A command would do harm, or lacks something. Nothing was changed. */
+export class CommandRefusedError extends CodedError {
+  constructor(sentence: string) {
+    super('COMMAND_REFUSED', sentence);
   }
 }

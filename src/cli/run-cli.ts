@@ -1,10 +1,12 @@
-import { CommanderError } from 'commander';
+import { CommanderError, Command } from 'commander';
 import { CodedError } from '../errors';
 import { type Environment } from '../service';
-import { Cli } from './cli';
-import { createProgram } from './create-program';
-import { EXIT, type ExitCode } from './report';
-import { type Terminal } from './terminal';
+import { Cli, EXIT, type ExitCode, type Terminal } from './cli';
+import { doctorCommand } from './commands/doctor';
+import { grantsCommand, migrationsCommand, uninstallCommand } from './commands/schema';
+import { ordersCommand } from './commands/orders';
+import { parkedCommand } from './commands/parked';
+import { purgeCommand, republishCommand, sweepCommand, timeoutsCommand } from './commands/timeouts';
 
 /**
  * Runs one command.
@@ -30,4 +32,44 @@ function tell(error: unknown, isJson: boolean, terminal: Terminal): void {
   if (!isJson) return;
   const code = error instanceof CodedError ? error.code : undefined;
   terminal.out(`${JSON.stringify({ error: { ...(code && { code }), message } }, null, 2)}\n`);
+}
+
+const COMMANDS = [
+  doctorCommand,
+  ordersCommand,
+  timeoutsCommand,
+  parkedCommand,
+  sweepCommand,
+  republishCommand,
+  purgeCommand,
+  migrationsCommand,
+  grantsCommand,
+  uninstallCommand,
+];
+
+/** The program `order-timeout`. */
+export function createProgram(cli: Cli): Command {
+  const program = new Command('order-timeout')
+    .description(
+      'Looks after orders, timeouts, tables, and queues. Reads the variables of the service, such as DATABASE_URL.',
+    )
+    .option('--json', 'print one JSON document instead of text')
+    .option('--verbose', 'log to standard error')
+    .showHelpAfterError('(--help lists the arguments)');
+  for (const create of COMMANDS) program.addCommand(create(cli));
+  inherit(program, cli);
+  return program;
+}
+
+/** Commander gives its settings only to commands that it creates itself. */
+function inherit(command: Command, cli: Cli): void {
+  const { terminal } = cli;
+  command.exitOverride().configureOutput({
+    writeOut: (text) => terminal.out(text),
+    writeErr: (text) => terminal.err(text),
+  });
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inherit(child, cli);
+  }
 }

@@ -1,6 +1,2 @@
-export { CLOCK, type Clock, type Timer } from './clock';
-export { Deadline } from './deadline';
-export { inTime } from './in-time';
+export { CLOCK, type Clock, type Timer, Deadline, inTime, SystemClock, withTimeout } from './clock';
 export { PollingLoop } from './polling-loop';
-export { SystemClock } from './system-clock';
-export { withTimeout } from './with-timeout';

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Clock } from './clock';
-import { inTime } from './in-time';
-import { StuckLoopError } from './stuck-loop-error';
+import { CodedError } from '../errors';
+import { type Clock, inTime } from './clock';
 
 interface LoopDependencies {
   readonly name: string;
@@ -103,5 +102,16 @@ export class PollingLoop {
     if (this.isWoken || this.stopping.signal.aborted) return;
     this.sleeping = new AbortController();
     await this.clock.sleep(ms, this.sleeping.signal);
+  }
+}
+
+/** A run of a loop neither ended nor failed. The loop continues without it. */
+class StuckLoopError extends CodedError {
+  constructor(name: string, limitMs: number) {
+    super(
+      'LOOP_STUCK',
+      `a run of the loop ${name} did not end within ${limitMs} ms, so the loop continues without it; look for a handler or ` +
+        'a connection that does not respond',
+    );
   }
 }

@@ -5,18 +5,23 @@ import {
   Inject,
   Param,
   Req,
-  type StreamableFile,
+  StreamableFile,
   UseFilters,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { createReadStream, type ReadStream } from 'node:fs';
 import { HttpProblem, ProblemFilter } from '../api/http';
 import { packageVersion } from '../errors';
 import { HealthController } from '../operations';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 import { asyncApiDocument } from './amqp/async-api-document';
-import { CONTENT_SECURITY_POLICY, docsFile, docsPage } from './docs-page';
 import { openApiDocument } from './http/open-api-document';
+import { DOCS_FILES, type DocsFile } from './http/operation';
+
+/** Swagger UI styles elements in place and draws with data URLs. Everything else comes from this service. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 /** Serves the documents of the API, and a page to try it. Needs no API key: they describe the product, not its data. */
 @Controller({ version: VERSION_NEUTRAL })
@@ -63,5 +68,74 @@ export class ContractController {
       asyncApi: asyncApiDocument({ version, prefix: this.options.rabbit.prefix }),
     };
     return this.documents;
+  }
+}
+
+const TYPES: Readonly<Record<DocsFile, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'try.js': 'text/javascript; charset=utf-8',
+};
+
+/** Inline scripts would need a weaker content security policy. */
+const TRY = `SwaggerUIBundle({
+  url: document.currentScript.dataset.document,
+  dom_id: '#page',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`;
+
+/**
+ * The page to try the API. Its links are relative, so that it works behind a proxy that takes a prefix off the path.
+ *
+ * @param hasSlash whether the request's path ends with a slash.
+ */
+function docsPage(hasSlash: boolean): string {
+  const here = hasSlash ? '.' : './docs';
+  const document = hasSlash ? '../openapi.json' : './openapi.json';
+  const body = isInstalled()
+    ? `<div id="page"></div>
+<script src="${here}/swagger-ui-bundle.js"></script>
+<script src="${here}/try.js" data-document="${document}"></script>`
+    : `<p>This page needs the package <code>swagger-ui-dist</code>: run <code>npm install swagger-ui-dist@5</code>, and
+restart. The API is described in <a href="${document}">openapi.json</a>.</p>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>nestjs-order-timeout</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${here}/swagger-ui.css">
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+/** A file of the page. Undefined: there is none with this name. */
+function docsFile(name: string): StreamableFile | undefined {
+  const file = DOCS_FILES.find((one) => one === name);
+  if (file === undefined) return undefined;
+  const type = TYPES[file];
+  if (file === 'try.js') return new StreamableFile(Buffer.from(TRY), { type });
+  return isInstalled() ? new StreamableFile(open(file), { type }) : undefined;
+}
+
+function open(file: DocsFile): ReadStream {
+  return createReadStream(require.resolve(`swagger-ui-dist/${file}`));
+}
+
+/** It is an optional peer dependency, because it takes 12 MB. */
+function isInstalled(): boolean {
+  try {
+    require.resolve('swagger-ui-dist/package.json');
+    return true;
+  } catch {
+    return false;
   }
 }

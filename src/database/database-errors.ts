@@ -1,14 +1,19 @@
-import { TypeORMError } from 'typeorm';
-import { isUnanswered } from './session-lost';
+import { TypeORMError, type DataSource } from 'typeorm';
+import { Logger } from '@nestjs/common';
+import { SystemClock, type Clock } from '../clock';
 
 /** A wrong login, or no such database. PostgreSQL checks that for new sessions only: those that are open go on. */
 const LOGIN_REFUSED = /^(28|3D)/;
+
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
 const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
+
 /** insufficient_privilege, undefined_table, undefined_column, invalid_schema_name. */
 const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000'];
+
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];
+
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -22,17 +27,22 @@ const AWAY_CODES = new Set([
   'ORDER_TIMEOUT/NO_WRITABLE_SERVER',
   'ORDER_TIMEOUT/POOLED_SESSION',
 ]);
+
 /** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
 const AWAY_MESSAGE =
   /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable/i;
+
 const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
+
 /** serialization_failure, deadlock_detected: the same transaction may well succeed now. */
 const CONFLICTS = ['40001', '40P01'];
+
 /**
  * lock_not_available, query_canceled, idle_in_transaction_session_timeout: it took longer than our limits allow, mostly
  * because another session holds a row. A retry at once would only wait again.
  */
 const LIMITS = ['55P03', '57014', '25P03'];
+
 const CONTENTION = new Set([...CONFLICTS, ...LIMITS]);
 
 interface ErrorLike {
@@ -63,7 +73,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /** True when the server answers and refuses what all work needs. It does so until a person has done something. */
-export function isServerRefusing(error: unknown): boolean {
+function isServerRefusing(error: unknown): boolean {
   return isLoginRefused(error) || isSchemaUnusable(error) || codesOf(error).some((code) => code.startsWith('53'));
 }
 
@@ -158,4 +168,107 @@ function chain(error: unknown): ErrorLike[] {
     current = link.driverError ?? link.cause;
   }
   return found;
+}
+
+/** read_only_sql_transaction: the server is a standby, or was made read-only. */
+const READ_ONLY = '25006';
+
+/** The server has ended the session: by an operator (57P01 to 57P03), or by its limit for idle transactions (25P03). */
+const ENDED = /^(57P|25P03)/;
+
+/** The code of our own ReadOnlySessionError. */
+const OWN_READ_ONLY = 'ORDER_TIMEOUT/DATABASE_READ_ONLY';
+
+const NO_ANSWER = 'ORDER_TIMEOUT/DATABASE_NO_ANSWER';
+
+/** The message of pg when there is no answer within `query_timeout`. */
+const PG_NO_ANSWER = 'Query read timeout';
+
+/** True when the server refuses to write, which is so for its other sessions as well. */
+export function isReadOnlySession(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === READ_ONLY || code === OWN_READ_ONLY;
+}
+
+/** True when there was no answer; whether the server executed the statement is unknown. */
+export function isUnanswered(error: unknown): boolean {
+  return codeOf(error) === NO_ANSWER || (error instanceof Error && error.message === PG_NO_ANSWER);
+}
+
+/**
+ * True when the session that reported this must not be used again: a pool would hand it out again, and every user would
+ * fail the same way.
+ */
+export function isSessionLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return isReadOnlySession(error) || isUnanswered(error) || (typeof code === 'string' && ENDED.test(code));
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
+}
+
+/** After that, work is tried again: only work shows whether the server takes it. */
+const REFUSING_MS = 5_000;
+
+const clock = new SystemClock();
+
+/** Monotonic milliseconds. */
+const refusedAt = new WeakMap<DataSource, number>();
+
+/** The same, of refusals about which the commit of other work says nothing. */
+const unusableAt = new WeakMap<DataSource, number>();
+
+/** Remembers that the server has refused what all work needs. Other errors say nothing. */
+export function noteFailure(dataSource: DataSource, error: unknown): void {
+  if (isServerRefusing(error)) refusedAt.set(dataSource, clock.monotonic());
+}
+
+/**
+ * Remembers that a transaction met a table that cannot be used, or a full disk. Whether others are committed meanwhile
+ * depends on the tables that they need.
+ */
+export function noteUnusable(dataSource: DataSource, error: unknown): void {
+  if (isSchemaUnusable(error) || isDiskFull(error)) unusableAt.set(dataSource, clock.monotonic());
+}
+
+/** A transaction of ours was committed. */
+export function noteCommit(dataSource: DataSource): void {
+  refusedAt.delete(dataSource);
+}
+
+/**
+ * Whether the server has refused our work in the last five seconds. If it was a login, and a later transaction was committed, the
+ * open sessions go on. A question cannot find that out: with a full disk, a lost right, or a changed password it is answered, on a
+ * session that is open.
+ */
+export function isRefusingWork(dataSource: DataSource): boolean {
+  const now = clock.monotonic();
+  return [refusedAt, unusableAt].some((times) => now - (times.get(dataSource) ?? -Infinity) < REFUSING_MS);
+}
+
+/** As patient as the service's first connection: a database that restarts is back by then. */
+const TRIES = 10;
+
+const PAUSE_MS = 3_000;
+
+const logger = new Logger('Start');
+
+/**
+ * Does `work`, which must bear repetition, again while the database is unavailable. Not if it refuses us: at the start, that is
+ * more likely a wrong setting than an outage, and whoever starts it is there to read so.
+ *
+ * @throws what the last of ten tries threw
+ */
+export async function retryWhileUnavailable<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      const isHopeless = isLoginRefused(error) || isSchemaUnusable(error) || !isDatabaseUnavailable(error);
+      if (tries >= TRIES || isHopeless) throw error;
+      logger.warn(`the database is unavailable, trying again in ${PAUSE_MS} ms: ${String(error)}`);
+      await clock.sleep(PAUSE_MS);
+    }
+  }
 }

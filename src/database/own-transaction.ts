@@ -1,10 +1,8 @@
 import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { explainAborted, hasEnded, isAborted } from './host-transactions/explain-failure';
-import { ENDING } from './host-transactions/host-connection';
-import { interceptQueries } from './intercept-queries';
-import { markOwn } from './own-runners';
-import { onOwnConnection, STATEMENT_MS } from './on-own-connection';
-import { noteCommit, noteUnusable } from './refused-work';
+import { ENDING } from './host-transactions/transaction';
+import { interceptQueries, markOwn, onOwnConnection, STATEMENT_MS } from './own-connection';
+import { noteCommit, noteUnusable } from './database-errors';
 
 const LEVEL = 'READ COMMITTED';
 

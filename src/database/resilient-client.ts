@@ -1,20 +1,18 @@
-import { Client, type ClientConfig } from 'pg';
-import { hangUp } from './hang-up';
-import { isReadOnly, isSessionLost, isUnanswered } from './session-lost';
-import { NoAnswerError } from './no-answer-error';
-import { ReadOnlySessionError } from './read-only-session-error';
-import { ReportedParameters } from './reported-parameters';
-import { parseServerUrls } from './server-urls';
-import { takesWrites, WritableServer } from './writable-server';
+import { Client, type ClientConfig, type ClientBase } from 'pg';
+import { connect } from 'node:net';
+import { isReadOnlySession, isSessionLost, isUnanswered, isLoginRefused } from './database-errors';
+import { NoAnswerError, ReadOnlySessionError, NoWritableServerError } from './errors';
 
 /** Limit for a pool that sets none: it would wait forever. */
 const CONNECT_MS = 10_000;
+
 const KEEP_ALIVE_MS = 5_000;
 
 type Connected = (error: Error | null, client?: Client) => void;
 
 /** Every open client of the process. */
 const clients = new Set<ResilientClient>();
+
 /** Counts questions, so that it can be told which came first. */
 let questions = 0;
 
@@ -135,7 +133,7 @@ export class ResilientClient extends Client {
     } else {
       // At once, before the caller releases it: the pool discards a client that is ending.
       void this.end().catch(() => undefined);
-      if (isReadOnly(error)) void this.leaveReadOnlyServer();
+      if (isReadOnlySession(error)) void this.leaveReadOnlyServer();
     }
   }
 
@@ -172,4 +170,197 @@ function withDefaults(config: ClientConfig, { password }: ClientConfig): ClientC
     ...config,
     ...(password === undefined ? {} : { password }),
   };
+}
+
+/** Where a server listens. */
+type ServerAddress = Readonly<Pick<Client, 'host' | 'port'>>;
+
+/** Which server of a list takes writes. Shared by all clients of the process that name the same servers. */
+class WritableServer {
+  private static readonly known = new Map<string, WritableServer>();
+  private found: ServerAddress | undefined;
+  private search: Promise<ServerAddress> | undefined;
+
+  private constructor(private readonly urls: readonly string[]) {}
+
+  static of(urls: readonly string[]): WritableServer {
+    const key = urls.join(' ');
+    const server = this.known.get(key) ?? new WritableServer(urls);
+    this.known.set(key, server);
+    return server;
+  }
+
+  /**
+   * The server that took writes last, else the first that does now. All are asked at the same time, so that a server that is
+   * gone delays nobody.
+   *
+   * @throws NoWritableServerError, or what a server says of a wrong login
+   */
+  find(config: ClientConfig): Promise<ServerAddress> {
+    if (this.found !== undefined) return Promise.resolve(this.found);
+    this.search ??= this.ask(config).finally(() => (this.search = undefined));
+    return this.search;
+  }
+
+  /** The server does not answer, or takes no writes: the next client asks all again. */
+  forget(server: ServerAddress): void {
+    if (this.found === server) this.found = undefined;
+  }
+
+  private async ask(config: ClientConfig): Promise<ServerAddress> {
+    const answers = this.urls.map((url) => whenWritable(new Client({ ...config, connectionString: url })));
+    try {
+      this.found = await Promise.any(answers);
+      return this.found;
+    } catch (error) {
+      const failures = (error as AggregateError).errors as UnusableServer[];
+      // The answer of one server holds for all.
+      const refusal = failures.find(({ why }) => isLoginRefused(why));
+      throw refusal ? refusal.why : new NoWritableServerError(failures.map(({ message }) => message));
+    }
+  }
+}
+
+/** Why a server cannot be used, with its name and without its login. */
+class UnusableServer extends Error {
+  constructor(
+    { host, port }: ServerAddress,
+    readonly why: unknown,
+  ) {
+    super(`${host}:${port} ${why instanceof Error ? why.message : String(why)}`);
+  }
+}
+
+/** Whether a new session of this server takes writes; not if there is none to be had. */
+function takesWrites(config: ClientConfig, { host, port }: ServerAddress): Promise<boolean> {
+  return whenWritable(Object.assign(new Client(config), { host, port })).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function whenWritable(client: Client): Promise<ServerAddress> {
+  client.on('error', () => undefined);
+  const reported = new ReportedParameters(client.connection);
+  const { host, port } = client;
+  try {
+    await client.connect();
+    if (await reported.isWritable(client)) return { host, port };
+  } catch (error) {
+    throw new UnusableServer({ host, port }, error);
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+  throw new UnusableServer({ host, port }, 'takes no writes');
+}
+
+/** PostgreSQL 14 and later report these to every session at its start, and when they change. */
+const REPORTED = ['in_hot_standby', 'default_transaction_read_only'];
+
+interface Parameter {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
+/** Collects what a server says of itself while a session starts. Must be made before the client connects. */
+class ReportedParameters {
+  private readonly values = new Map<string, string>();
+
+  constructor(connection: NodeJS.EventEmitter) {
+    connection.on('parameterStatus', ({ parameterName, parameterValue }: Parameter) => {
+      if (REPORTED.includes(parameterName)) this.values.set(parameterName, parameterValue);
+    });
+  }
+
+  /** Whether the server says that the session takes writes. Undefined if a pooler does not pass it on. */
+  get saysWritable(): boolean | undefined {
+    const values = REPORTED.map((name) => this.values.get(name));
+    if (values.includes('on')) return false;
+    return values.includes(undefined) ? undefined : true;
+  }
+
+  /** Whether the session takes writes. Costs a round trip only if a pooler does not report it. */
+  async isWritable(client: ClientBase): Promise<boolean> {
+    if (this.saysWritable !== undefined) return this.saysWritable;
+    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+    return rows[0]?.transaction_read_only === 'off';
+  }
+}
+
+/** Scheme and login, hosts, and all the rest of a URL of PostgreSQL. */
+const URL_PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
+
+/** libpq's names of sessions that must take writes. Only `primary` accepts a primary with default_transaction_read_only. */
+const WRITING = ['read-write', 'primary'];
+
+/** The servers that a URL names. */
+interface ServerUrls {
+  /** One URL for each, with the login and the options of all. */
+  readonly urls: readonly string[];
+  /** Sessions must take writes: there are several servers, or the URL says so. */
+  readonly mustWrite: boolean;
+}
+
+/**
+ * Pure: splits URLs that libpq understands and `new URL` does not, such as `postgresql://login@host1:5432,host2/db`.
+ *
+ * @returns undefined when it is no URL of PostgreSQL
+ */
+export function parseServerUrls(url: string): ServerUrls | undefined {
+  const [, before = '', hosts = '', after = ''] = URL_PARTS.exec(url) ?? [];
+  const urls = hosts.split(',').map((host) => `${before}${host}${after}`);
+  if (before === '' || !urls.every((each) => URL.canParse(each))) return undefined;
+  const wanted = wantedSession(urls);
+  return { urls, mustWrite: urls.length > 1 || (wanted !== null && WRITING.includes(wanted)) };
+}
+
+/** Pure: what is wrong with the option `target_session_attrs` of these servers, if anything. */
+export function findSessionProblem({ urls }: ServerUrls): string | undefined {
+  const wanted = wantedSession(urls);
+  const isKnown = wanted === null || WRITING.includes(wanted) || (wanted === 'any' && urls.length === 1);
+  return isKnown ? undefined : `target_session_attrs must be ${WRITING.join(' or ')}: a standby takes no orders`;
+}
+
+const wantedSession = ([url = '']: readonly string[]): string | null =>
+  new URL(url).searchParams.get('target_session_attrs');
+
+/** The parts of a pooled connection that we use; pg's native client has no stream. */
+export type PooledClient = Partial<Pick<Client, 'connection' | 'end' | 'host' | 'port'>> & {
+  readonly processID?: number | null;
+  readonly secretKey?: number | null;
+};
+
+const CANCEL_CODE = 80_877_102;
+
+const CANCEL_LIMIT_MS = 2_000;
+
+/** Closes a connection that has not answered, at once. Its callers fail with `why`, and the pool opens another one. */
+export function hangUp(client: PooledClient | undefined, why: Error): void {
+  if (client?.connection) client.connection.stream.destroy(why);
+  else discard(client);
+}
+
+/** Ends an idle connection, so that its pool drops it when it is released. */
+export function discard(client: PooledClient | undefined): void {
+  void client?.end?.().catch(() => undefined);
+}
+
+/** Closes an idle connection that may be dead, and does not wait for the server. */
+export function drop(client: PooledClient | undefined): void {
+  discard(client);
+  client?.connection?.stream.destroy();
+}
+
+/**
+ * Asks the server to cancel a session's statement, as psql does at Ctrl-C. Otherwise a statement that waits for a lock would
+ * go on after we have left, and so would each retry, until the server has no session left.
+ */
+export function cancel({ host, port, processID, secretKey }: PooledClient): void {
+  if (typeof processID !== 'number' || typeof secretKey !== 'number' || !host || host.startsWith('/')) return;
+  const request = Buffer.alloc(16);
+  [request.length, CANCEL_CODE, processID, secretKey].forEach((word, index) => request.writeInt32BE(word, index * 4));
+  const socket = connect({ host, port: port ?? 5_432 });
+  socket.on('error', () => undefined);
+  socket.setTimeout(CANCEL_LIMIT_MS, () => socket.destroy()).unref();
+  socket.end(request);
 }

@@ -1,22 +1,19 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { SystemClock } from '../clock';
+import { SystemClock, type Clock } from '../clock';
 import { isCanceled, isLockTimeout, isRetryableConflict } from './database-errors';
-import { hostBaseOf } from './host-transactions/host-base';
-import { HostCall } from './host-transactions/host-call';
-import { isEntityManager } from './host-transactions/is-entity-manager';
-import { managerOf } from './host-transactions/manager-of';
-import { oneAtATime } from './host-transactions/one-at-a-time';
-import { type Statements } from './host-transactions/statements-of';
-import { type Transaction } from './host-transactions/transaction';
-import { lockPatienceOf } from './lock-patience';
-import { isOwn } from './own-runners';
+import { hostBaseOf, HostCall, managerOf, oneAtATime, type Statements } from './host-transactions/host-call';
+import { isEntityManager, type Transaction } from './host-transactions/transaction';
+import { isOwn } from './own-connection';
 import { ownTransaction } from './own-transaction';
 
 const CONFLICT_TRIES = 3;
+
 /** A host's transaction may hold a row for a second. A longer wait would keep a request open for nothing. */
 const WAIT_MS = 2_000;
+
 /** Before the second try, + 0-100 %, and twice as long before each further one. No lock and no connection is held meanwhile. */
 const PAUSE_MS = 50;
+
 const LONGEST_PAUSE_MS = 100;
 
 const clock = new SystemClock();
@@ -118,4 +115,87 @@ export async function retryConflicts<T>(transaction: () => Promise<T>): Promise<
       } else if (!isRetryableConflict(error) || ++conflicts >= CONFLICT_TRIES) throw error;
     }
   }
+}
+
+/** The transaction in which a call writes. */
+export interface TransactionOptions {
+  /**
+   * The caller's transaction: what the call writes exists if, and only if, it commits. An EntityManager of TypeORM, a
+   * client of `pg`, or the result of `fromPrisma`, `fromDrizzle`, `fromKysely`, `fromKnex`, or `fromMikroOrm`.
+   * Absent: a transaction of its own, which has committed when the call resolves.
+   */
+  readonly tx?: Transaction | undefined;
+}
+
+/**
+ * How long our transactions wait for a lock. They hold one for about 20 ms themselves. deadlock_timeout is 1 s, so a deadlock
+ * ends here before PostgreSQL looks for it. If a row is locked for longer, what needs it is tried again later.
+ */
+export const LOCK_LIMIT_MS = 500;
+
+/** While a row is known to be locked: as good as no wait. */
+const SHORT_MS = 2;
+
+const SHORT_FOR_MS = 2_000;
+
+/** After that, until two more seconds have shown that no row is locked for long: enough for five of our transactions. */
+const PROBATION_MS = 100;
+
+const PROBATION_FOR_MS = 2_000;
+
+/**
+ * Allows long waits until one fails, and then hardly any for two seconds. A transaction that waits for one SKU holds those
+ * that it has locked before: with waits of 500 ms, 17 orders per second that need one locked SKU keep the other SKUs locked all
+ * the time, and no order of these is closed.
+ */
+export class LockPatience {
+  private failedAtMs = -Infinity;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** A row is known to be locked for long. */
+  get isShort(): boolean {
+    return this.limitMs() === SHORT_MS;
+  }
+
+  /** Milliseconds that the next transaction may wait for a lock. @param calmMs while no row is known to be locked for long */
+  limitMs(calmMs = LOCK_LIMIT_MS): number {
+    const sinceMs = this.clock.monotonic() - this.failedAtMs;
+    if (sinceMs < SHORT_FOR_MS) return SHORT_MS;
+    return sinceMs < SHORT_FOR_MS + PROBATION_FOR_MS ? Math.min(PROBATION_MS, calmMs) : calmMs;
+  }
+
+  /** Call it when a wait for a lock failed after `limitMs`. Short waits fail when two of our transactions meet, and say nothing. */
+  waitedInVain(limitMs: number): void {
+    const isOnProbation = this.limitMs() === PROBATION_MS;
+    if (limitMs >= (isOnProbation ? PROBATION_MS : LOCK_LIMIT_MS)) this.failedAtMs = this.clock.monotonic();
+  }
+}
+
+const patienceByDataSource = new WeakMap<DataSource, LockPatience>();
+
+/** The patience that all transactions on this DataSource share: what one of them finds locked, the others need not find out. */
+export function lockPatienceOf(dataSource: DataSource): LockPatience {
+  const known = patienceByDataSource.get(dataSource);
+  if (known) return known;
+  const patience = new LockPatience(new SystemClock());
+  patienceByDataSource.set(dataSource, patience);
+  return patience;
+}
+
+const SHORTEST_MS = 200;
+
+/** Also the longest delay from the release of a lock until the timeout is decided. */
+const LONGEST_MS = 4_000;
+
+/** An eighth of the lateness: some 35 tries in the first half minute, however many rows wait. */
+const SHARE = 1 / 8;
+
+/** + 0-20 %, so that timeouts that wait together do not come back together. */
+const JITTER = 0.2;
+
+/** Milliseconds until the next try of a timeout that is late by `lateMs` because a row is locked. `random` is in [0, 1). */
+export function contentionBackoffMs(lateMs: number, random: number): number {
+  const base = Math.min(Math.max(lateMs * SHARE, SHORTEST_MS), LONGEST_MS);
+  return Math.round(base * (1 + JITTER * random));
 }

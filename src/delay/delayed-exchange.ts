@@ -1,7 +1,5 @@
 import { type Channel, type TopologyNames } from '../rabbit';
-import { type DelayRoute, type DelayTransport } from './delay-transport';
-import { assertDelay } from './invalid-delay-error';
-import { straightToWork } from './straight-to-work';
+import { type DelayRoute, type DelayTransport, assertDelay, straightToWork } from './delay-transport';
 
 /** The plugin's limit, 2^32 − 1 ms (49.7 days). It delivers messages with a longer delay immediately. */
 const MAX_DELAY_MS = 4_294_967_295;

@@ -1,11 +1,12 @@
 export { type DelayTransport, type DelayTransportName } from './delay-transport';
 export { DelayedExchange } from './delayed-exchange';
 export { DueBuffer } from './due-buffer';
-export { Ladder } from './ladder';
-export { findLadderProblems, type LadderOptions } from './ladder-shape';
+export { Ladder, findLadderProblems, type LadderOptions } from './ladder';
 export { NoBrokerDelay } from './no-broker-delay';
-export { isProbeable, probeTransport, type ProbeResult } from './probe-transport';
 export {
+  isProbeable,
+  probeTransport,
+  type ProbeResult,
   asksTheBroker,
   selectTransport,
   type DelayTransportSetting,

@@ -1,12 +1,6 @@
-import { assertNever } from '../errors';
+import { assertNever, InvalidOptionsError } from '../errors';
 import { type Channel, type ExpectedQueue, type QueueType, type TopologyNames } from '../rabbit';
-import { type DelayRoute, type DelayTransport } from './delay-transport';
-import { assertDelay } from './invalid-delay-error';
-import { toDigits } from './ladder-digits';
-import { LadderNames } from './ladder-names';
-import { planLadder, type LadderStep } from './ladder-plan';
-import { resolveLadderShape, type LadderOptions, type LadderShape } from './ladder-shape';
-import { straightToWork } from './straight-to-work';
+import { type DelayRoute, type DelayTransport, assertDelay, straightToWork } from './delay-transport';
 
 /**
  * Makes any delay from queues with fixed TTLs. The delay, in units of `unitMs`, is written as digits, and every
@@ -105,4 +99,204 @@ function delayQueueArguments(queueType: QueueType): Record<string, unknown> {
   // If one of the three is missing, dead-lettering silently falls back to at-most-once and loses messages while a node
   // is down.
   return { 'x-queue-type': 'quorum', 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' };
+}
+
+/** One object that a ladder declares. */
+type LadderStep =
+  | { readonly type: 'exchange'; readonly name: string }
+  | { readonly type: 'pass'; readonly source: string; readonly destination: string; readonly pattern: string }
+  | {
+      readonly type: 'queue';
+      readonly name: string;
+      readonly ttlMs: number;
+      readonly deadLetterTo: string;
+      readonly source: string;
+      readonly pattern: string;
+    };
+
+/**
+ * All objects of a ladder, from the delivery end upward, so that no step leads to an object that does not exist yet. A
+ * digit `v` > 0 is a queue that waits v·base^position units; a digit 0 passes to the next exchange.
+ */
+function planLadder(shape: LadderShape, names: LadderNames): LadderStep[] {
+  const steps: LadderStep[] = [{ type: 'exchange', name: names.delivery }];
+  for (let position = 0; position < shape.levels; position++) {
+    const source = names.level(position);
+    const below = names.level(position - 1);
+    steps.push({ type: 'exchange', name: source });
+    steps.push({ type: 'pass', source, destination: below, pattern: names.digitPattern(position, 0) });
+    for (let value = 1; value <= largestValue(shape, position); value++) {
+      steps.push({
+        type: 'queue',
+        name: names.queue(position, value),
+        ttlMs: value * shape.base ** position * shape.unitMs,
+        deadLetterTo: below,
+        source,
+        pattern: names.digitPattern(position, value),
+      });
+    }
+  }
+  return steps;
+}
+
+function largestValue({ base, levels, topDigit }: LadderShape, position: number): number {
+  return position === levels - 1 ? topDigit : base - 1;
+}
+
+/**
+ * Names of a ladder's exchanges and queues. A queue's arguments cannot be changed, so every dimension that differs from
+ * the default is part of the name: `<p>.delay.1.05` by default, `<p>.delay-b4-u50-classic.1.05` otherwise. After a
+ * change of dimensions, the old ladder still delivers its waiting messages alongside the new one.
+ */
+class LadderNames {
+  /** Start of every name. */
+  readonly stem: string;
+
+  constructor(
+    names: TopologyNames,
+    private readonly shape: LadderShape,
+  ) {
+    this.stem = names.delay + suffixOf(shape);
+  }
+
+  /** Topic exchange where every wait ends. The routing key consists of all digits and the kind. */
+  get delivery(): string {
+    return `${this.stem}.delivery`;
+  }
+
+  /** Topic exchange of one digit position. Below position 0 is the delivery exchange. */
+  level(position: number): string {
+    return position < 0 ? this.delivery : `${this.stem}.${position}`;
+  }
+
+  queue(position: number, value: number): string {
+    return `${this.level(position)}.${String(value).padStart(2, '0')}`;
+  }
+
+  /** Routing key of a wake-up: the digits, most significant first, then the kind. */
+  key(digits: readonly number[], kind: string): string {
+    return `${digits.toReversed().join('.')}.${kind}`;
+  }
+
+  /** Pattern of the routing keys that have `value` at `position`. */
+  digitPattern(position: number, value: number): string {
+    return `${'*.'.repeat(this.shape.keyWidth - 1 - position)}${value}.#`;
+  }
+
+  /** Pattern of the routing keys of exactly this kind. `#.b` would also match those of kind `a.b`. */
+  kindPattern(kind: string): string {
+    return `${'*.'.repeat(this.shape.keyWidth)}${kind}`;
+  }
+}
+
+function suffixOf({ base, unitMs, queueType }: LadderShape): string {
+  const usual = resolveLadderShape();
+  const measures = base === usual.base && unitMs === usual.unitMs ? '' : `-b${base}-u${unitMs}`;
+  return queueType === usual.queueType ? measures : `${measures}-${queueType}`;
+}
+
+/** Ten years: the broker's longest TTL (315 360 000 000 ms), and the longest deadline. */
+const LONGEST_MS = 315_360_000_000;
+
+/** Two decimal digits name every value of a level. A larger base would save too few hops for its queues. */
+const LARGEST_BASE = 100;
+
+const DAY_MS = 86_400_000;
+
+/** The ladder's dimensions. The defaults need 147 queues, and 30 min take two hops. */
+export interface LadderOptions {
+  /** Values per level. More means fewer hops (each is a replicated write) and more queues. @default 64 */
+  readonly base?: number;
+  /** The finest delay on the broker, milliseconds. The consumer waits for the rest. @default 1000 */
+  readonly unitMs?: number;
+  /** The longest delay in one pass, milliseconds. No queues are declared for longer delays. @default 86400000 (24 h) */
+  readonly horizonMs?: number;
+  /** `classic` loses messages that expire while a node dies; it is enough for a single node. @default 'quorum' */
+  readonly queueType?: QueueType;
+}
+
+/** A ladder's resolved dimensions, and the values that follow from them. */
+interface LadderShape {
+  readonly base: number;
+  readonly unitMs: number;
+  readonly queueType: QueueType;
+  /** Number of levels: digit positions 0 to levels − 1. */
+  readonly levels: number;
+  /** The largest value of the top level. The levels below have base − 1. */
+  readonly topDigit: number;
+  /** The longest delay in one pass, in units. */
+  readonly maxUnits: number;
+  /**
+   * Digits in a routing key. Depends on base and unit only, not on the horizon: processes with different horizons (a
+   * rolling deployment) share one ladder, and their keys must mean the same.
+   */
+  readonly keyWidth: number;
+}
+
+/** Finds what is wrong with the given dimensions, one sentence each. Checked at startup together with other options. */
+export function findLadderProblems(options: LadderOptions): string[] {
+  const { base, unitMs, horizonMs } = withDefaults(options);
+  const problems: string[] = [];
+  if (!isIntegerIn(base, 2, LARGEST_BASE)) problems.push(`base must be an integer 2 to ${LARGEST_BASE} (got ${base})`);
+  if (!isIntegerIn(unitMs, 1, DAY_MS)) problems.push(`unitMs must be an integer 1 to ${DAY_MS} (got ${unitMs})`);
+  if (!(horizonMs >= unitMs && horizonMs <= LONGEST_MS)) {
+    problems.push(`horizonMs must be between unitMs (${unitMs}) and ${LONGEST_MS} (got ${horizonMs})`);
+  }
+  return problems;
+}
+
+/** @throws InvalidOptionsError that names every invalid dimension. */
+function resolveLadderShape(options: LadderOptions = {}): LadderShape {
+  const problems = findLadderProblems(options);
+  if (problems.length > 0) throw new InvalidOptionsError('ladder', problems);
+
+  const { base, unitMs, horizonMs, queueType } = withDefaults(options);
+  const neededUnits = Math.floor(horizonMs / unitMs);
+  const levels = countDigits(neededUnits, base);
+  const topStep = base ** (levels - 1);
+  const topDigit = Math.floor(neededUnits / topStep);
+  return Object.freeze({
+    base,
+    unitMs,
+    queueType,
+    levels,
+    topDigit,
+    maxUnits: (topDigit + 1) * topStep - 1,
+    keyWidth: countDigits(Math.floor(LONGEST_MS / unitMs), base),
+  });
+}
+
+function withDefaults(options: LadderOptions): Required<LadderOptions> {
+  const { base = 64, unitMs = 1000, horizonMs = DAY_MS, queueType = 'quorum' } = options;
+  return { base, unitMs, horizonMs, queueType };
+}
+
+function isIntegerIn(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+/**
+ * Writes `value` in the given base, least significant digit first, in exactly `width` digits.
+ * `value` must be an integer, 0 … base^width − 1.
+ */
+export function toDigits(value: number, base: number, width: number): number[] {
+  const digits: number[] = [];
+  let rest = value;
+  for (let position = 0; position < width; position++) {
+    digits.push(rest % base);
+    rest = Math.floor(rest / base);
+  }
+  return digits;
+}
+
+/** @internal For tests: the number that `toDigits` wrote. */
+export function fromDigits(digits: readonly number[], base: number): number {
+  return digits.reduceRight((value, digit) => value * base + digit, 0);
+}
+
+/** How many digits `value` takes in the given base; at least one. */
+export function countDigits(value: number, base: number): number {
+  let count = 1;
+  for (let rest = Math.floor(value / base); rest > 0; rest = Math.floor(rest / base)) count++;
+  return count;
 }

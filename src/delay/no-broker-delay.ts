@@ -1,5 +1,4 @@
-import { type DelayRoute, type DelayTransport } from './delay-transport';
-import { NoBrokerWaitError } from './no-broker-wait-error';
+import { type DelayRoute, type DelayTransport, NoBrokerWaitError } from './delay-transport';
 
 /**
  * Nothing waits on the broker: timeouts wait in PostgreSQL, and the sweep finds them. Declares nothing, so it works

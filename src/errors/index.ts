@@ -1,13 +1,12 @@
-export { assertNever } from './assert-never';
-export { CodedError } from './coded-error';
-export { FailureLog } from './failure-log';
-export { present } from './present';
-export { validInstant } from './valid-instant';
-export { withoutUndefined } from './without-undefined';
-export { InvalidOptionsError } from './invalid-options-error';
-export { assertOptionsObject } from './assert-options-object';
-export { findOptionNameProblems } from './find-option-name-problems';
-export { findUnknownOptions } from './find-unknown-options';
-export { MissingPackageError } from './missing-package-error';
-export { ownValue } from './own-value';
-export { packageVersion } from './package-version';
+export {
+  assertNever,
+  present,
+  validInstant,
+  withoutUndefined,
+  assertOptionsObject,
+  findOptionNameProblems,
+  findUnknownOptions,
+  ownValue,
+  packageVersion,
+} from './checks';
+export { CodedError, FailureLog, InvalidOptionsError, MissingPackageError } from './errors';

@@ -1,10 +1,10 @@
-export { ChangeStock, type ChangeStockOutcome, type StockMove } from './change-stock';
-export { holdsStock, reservedOrderIds } from './holds-stock';
+export { ChangeStock, type ChangeStockOutcome, type StockMove, StockOwners } from './change-stock';
+export { holdsStock, reservedOrderIds } from './inventory-queries';
 export { Inventory } from './inventory';
-export { inventoryMigrations } from './migrations/inventory-migrations';
-export { StockOwners } from './stock-owners';
-export { selectUnfit, type UnfitDemand } from './select-unfit';
+export { inventoryMigrations } from './migrations';
 export {
+  selectUnfit,
+  type UnfitDemand,
   type Reservation,
   type ReserveOutcome,
   type SetStockCondition,

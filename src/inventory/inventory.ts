@@ -1,7 +1,7 @@
-import { present } from '../errors';
 import { type EntityManager } from 'typeorm';
+import { present } from '../errors';
 import { joinStatements, statementsOf, type Statements, type Transaction } from '../database';
-import { InventoryQueries } from './inventory-queries';
+import { InventoryQueries, MAX_STOCK } from './inventory-queries';
 import {
   type Reservation,
   type ReserveOutcome,
@@ -11,9 +11,9 @@ import {
   type StockDifference,
   type StockEffect,
   type StockLevel,
+  mergeLines,
+  skusUnknownTo,
 } from './stock';
-import { mergeLines } from './merge-lines';
-import { type ChangedRow, levelOf, type LevelRow, refusal, toOutcome, type WantedRow } from './stock-rows';
 
 interface EndedRow {
   readonly lines: number;
@@ -190,4 +190,68 @@ export class Inventory {
   async audit(tx: Transaction): Promise<StockDifference[]> {
     return statementsOf(tx).query(this.queries.audit);
   }
+}
+
+/** One SKU of a demand. */
+interface WantedRow {
+  readonly sku: string;
+  readonly wanted: number;
+  /** Null: the SKU does not exist. */
+  readonly available: number | null;
+  /** Null: shared by all merchants. */
+  readonly owner: string | null;
+  readonly fits: boolean;
+}
+
+/** Result of a stock change. */
+interface ChangedRow {
+  readonly type: SetStockOutcome['type'];
+  /** Stock on hand before. */
+  readonly found: number;
+  readonly reserved: number;
+  /** The requested stock on hand. */
+  readonly on_hand: number;
+  readonly written: number;
+}
+
+/** One row of the inventory. */
+interface LevelRow {
+  readonly sku: string;
+  readonly on_hand: number;
+  readonly reserved: number;
+  readonly merchant_id?: string | null;
+}
+
+function levelOf({ sku, on_hand: onHand, reserved, merchant_id: merchantId }: LevelRow): StockLevel {
+  const owner = merchantId ? { merchantId } : {};
+  return { sku, onHand, reserved, available: onHand - reserved, ...owner };
+}
+
+function toOutcome(sku: string, { type, found, reserved, on_hand: onHand }: ChangedRow): SetStockOutcome {
+  switch (type) {
+    case 'set':
+      return { type, level: levelOf({ sku, on_hand: onHand, reserved }) };
+    case 'changed':
+      return { type, level: levelOf({ sku, on_hand: found, reserved }) };
+    case 'below-reserved':
+      return { type, reserved };
+    case 'too-large':
+      return { type, max: MAX_STOCK };
+  }
+}
+
+function refusal(rows: readonly WantedRow[], demands: readonly StockDemand[]): ReserveOutcome {
+  const available = new Map(rows.flatMap((row) => (row.available === null ? [] : [[row.sku, row.available] as const])));
+  const owners = new Map(rows.flatMap((row) => (row.owner === null ? [] : [[row.sku, row.owner] as const])));
+  const strange = new Set(demands.flatMap((demand) => skusUnknownTo(demand, available, owners)));
+  const known = rows.flatMap(({ sku, wanted, available: left }) =>
+    left === null || strange.has(sku) ? [] : [{ sku, wanted, available: left }],
+  );
+  return {
+    type: 'refused',
+    shortages: known.filter((row) => row.available < row.wanted),
+    unknownSkus: [...strange].sort(),
+    available,
+    ...(owners.size > 0 ? { owners } : {}),
+  };
 }

@@ -1,5 +1,5 @@
 /** A quantity of one SKU. */
-export interface StockLine {
+interface StockLine {
   readonly sku: string;
   /** Units, 1 or more. */
   readonly quantity: number;
@@ -76,4 +76,56 @@ export interface Reservation {
   readonly sku: string;
   readonly quantity: number;
   readonly state: 'RESERVED' | 'RELEASED' | 'COMMITTED';
+}
+
+/** An order for which the remaining stock does not suffice. */
+export interface UnfitDemand {
+  readonly orderId: string;
+  readonly shortages: readonly StockShortage[];
+  readonly unknownSkus: readonly string[];
+}
+
+/**
+ * Pure: serves demands from the available stock, first come, first served, and returns those that do not fit. A demand
+ * that does not fit takes nothing, so a smaller one after it may still fit.
+ *
+ * @param owners merchants of the SKUs that belong to one.
+ */
+export function selectUnfit(
+  demands: readonly StockDemand[],
+  available: ReadonlyMap<string, number>,
+  owners?: ReadonlyMap<string, string>,
+): UnfitDemand[] {
+  const left = new Map(available);
+  const unfit: UnfitDemand[] = [];
+  for (const demand of demands) {
+    const { orderId, lines } = demand;
+    const wanted = mergeLines(lines);
+    const unknownSkus = skusUnknownTo(demand, left, owners);
+    const shortages = wanted
+      .map(({ sku, quantity }) => ({ sku, wanted: quantity, available: left.get(sku) ?? Infinity }))
+      .filter((line) => line.available < line.wanted);
+    if (unknownSkus.length + shortages.length > 0) unfit.push({ orderId, shortages, unknownSkus });
+    else for (const { sku, quantity } of wanted) left.set(sku, (left.get(sku) ?? 0) - quantity);
+  }
+  return unfit;
+}
+
+/** Pure: the SKUs that are unknown to this order: those that do not exist, and those of another merchant. */
+export function skusUnknownTo(
+  { lines, merchantId }: StockDemand,
+  available: ReadonlyMap<string, number>,
+  owners: ReadonlyMap<string, string> = new Map(),
+): string[] {
+  const isOther = (owner: string | undefined): boolean =>
+    owner !== undefined && merchantId !== undefined && owner !== merchantId;
+  const skus = mergeLines(lines).map(({ sku }) => sku);
+  return skus.filter((sku) => !available.has(sku) || isOther(owners.get(sku)));
+}
+
+/** Adds up lines with the same SKU, because an order has one reservation per SKU. */
+export function mergeLines(lines: readonly StockLine[]): StockLine[] {
+  const total = new Map<string, number>();
+  for (const { sku, quantity } of lines) total.set(sku, (total.get(sku) ?? 0) + quantity);
+  return [...total].map(([sku, quantity]) => ({ sku, quantity }));
 }

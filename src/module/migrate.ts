@@ -14,22 +14,23 @@ import {
   resolveDatabaseOptions,
   runMigration,
   validateSchemaName,
+  isPermissionDenied,
 } from '../database';
-import { refuseCurrentSchema, refuseSharedSchema } from '../timeouts';
-import { MIGRATION_LOCK } from './migration-lock';
-import { refuseChange, refuseUse } from './missing-rights';
+import { refuseCurrentSchema, refuseSharedSchema, MissingRightsError } from '../timeouts';
 import { orderTimeoutMigrations } from './migrations';
 
 /** Pause between two attempts to get the lock. */
 const PAUSE_MS = 100;
+
 /** An index on a large table takes minutes, and other instances wait that long for the lock. Zero: pg sets no limit. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
+
 const UNLIMITED = { statementMs: 0, idleMs: 0 };
 
 const clock = new SystemClock();
 
 /** What to migrate. */
-export interface MigrationTarget {
+interface MigrationTarget {
   readonly dataSource: DataSource;
   readonly schema: string;
   /** Only our tables are created through this DataSource, so our schema may be its current schema. */
@@ -146,3 +147,45 @@ function pendingOf(recorded: readonly RecordedMigration[], schema: string): Migr
   refuseNewerSchema(schema, recorded, namesOf(schema));
   return orderTimeoutMigrations(schema).filter((one) => recorded.every(({ name }) => name !== nameOf(one)));
 }
+
+/** @throws MissingRightsError if `error` means that our tables may not be read. Otherwise throws `error`. */
+async function refuseUse(host: DataSource, schema: string, error: unknown): Promise<never> {
+  if (!isPermissionDenied(error)) throw error;
+  const { user } = await factsOf(host, schema);
+  throw MissingRightsError.toUse(schema, user, 'the right to read our tables');
+}
+
+/**
+ * @throws MissingRightsError if `error` means that our tables may not be created or changed. Otherwise throws `error`.
+ */
+async function refuseChange(host: DataSource, schema: string, error: unknown): Promise<never> {
+  if (!isPermissionDenied(error)) throw error;
+  const { user, database, present } = await factsOf(host, schema);
+  const why = error instanceof Error ? error.message : String(error);
+  const separately = `call migrate(dataSource, '${schema}') as the owner of the tables and start with migrate: false`;
+  const remedy = present
+    ? separately
+    : `run as an administrator: CREATE SCHEMA ${schema} AUTHORIZATION ${user}; or ${separately}`;
+  throw new MissingRightsError(
+    `the database user ${user} may not create or change our tables in schema "${schema}" of database "${database}" (${why}); ${remedy}`,
+    { cause: error },
+  );
+}
+
+interface Facts {
+  readonly user: string;
+  readonly database: string;
+  readonly present: boolean;
+}
+
+async function factsOf(host: DataSource, schema: string): Promise<Facts> {
+  const [facts] = await host.query<Facts[]>(
+    `SELECT quote_ident(current_user) AS user, current_database() AS database,
+            EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1) AS present`,
+    [schema],
+  );
+  return facts ?? { user: 'unknown', database: 'unknown', present: true };
+}
+
+/** An arbitrary fixed number. Keeps two instances that start together from migrating at the same time. */
+export const MIGRATION_LOCK = 7_263_001;

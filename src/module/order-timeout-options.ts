@@ -1,3 +1,5 @@
+import { ConfigurableModuleBuilder, Module, type Provider, type DynamicModule, type Type } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
 import { SystemClock } from '../clock';
 import {
   assertOptionsObject,
@@ -80,7 +82,7 @@ export interface ResolvedOrderTimeoutOptions {
   readonly migrate: boolean;
 }
 
-export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
+const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
   ...TIMEOUTS_OPTIONS,
   ...Object.keys({
     orders: true,
@@ -96,7 +98,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
 ];
 
 /** Names of the options that are given beside useFactory. */
-export const EXTRAS: readonly string[] = Object.keys({
+const EXTRAS: readonly string[] = Object.keys({
   http: true,
   isGlobal: true,
   contract: true,
@@ -194,4 +196,79 @@ function problemsOf(check: () => unknown): readonly string[] {
     if (error instanceof InvalidOptionsError) return error.problems;
     return [error instanceof Error ? error.message : String(error)];
   }
+}
+
+/** Injection token of the options as the host gives them. */
+export const RAW_ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:raw-options');
+
+/** Injection token of ResolvedOrderTimeoutOptions. */
+export const ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:options');
+
+const resolved = (extras: OrderTimeoutExtras): Provider => ({
+  provide: ORDER_TIMEOUT_OPTIONS,
+  inject: [RAW_ORDER_TIMEOUT_OPTIONS],
+  useFactory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions(raw, extras),
+});
+
+const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
+  optionsInjectionToken: RAW_ORDER_TIMEOUT_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setExtras<OrderTimeoutExtras>(
+    { isGlobal: true, http: false, contract: false, operator: false, path: '' },
+    (given, extras) => ({
+      ...given,
+      providers: [...(given.providers ?? []), resolved(extras)],
+      exports: [ORDER_TIMEOUT_OPTIONS],
+    }),
+  )
+  .build();
+
+/** Provides the validated options. A separate module, because TimeoutsModule is created from them. */
+@Module({})
+export class OrderTimeoutOptionsModule extends definition.ConfigurableModuleClass {}
+
+/** What `OrderTimeoutModule.forRoot` takes. */
+export type OrderTimeoutModuleOptions = typeof definition.OPTIONS_TYPE;
+
+/** What `OrderTimeoutModule.forRootAsync` takes. */
+export type OrderTimeoutModuleAsyncOptions = typeof definition.ASYNC_OPTIONS_TYPE;
+
+/** Options of Nest's ConfigurableModuleAsyncOptions. */
+const OF_NEST = ['imports', 'inject', 'useFactory', 'useClass', 'useExisting', 'provideInjectionTokensFrom'];
+
+/** @throws InvalidOptionsError for options that forRootAsync does not read. */
+export function assertBesideFactory(given: object): void {
+  const names = Object.keys(given);
+  const misplaced = names.filter((name) => ORDER_TIMEOUT_OPTION_NAMES.includes(name));
+  const known = [...EXTRAS, ...OF_NEST];
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !misplaced.includes(name)));
+  const problems = [
+    ...misplaced.map((name) => `"${name}" must be returned by useFactory, not given beside it`),
+    ...findUnknownOptions(others, known),
+  ];
+  if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule.forRootAsync', problems);
+}
+
+/** One or more segments. Parameters and wildcards are left out: our handlers would not read them. */
+const PATH = /^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/;
+
+/**
+ * What `module` has to import for its routes to begin with `path`.
+ *
+ * @throws InvalidOptionsError if `path` is not a path, or if there are no routes.
+ */
+export function routePrefix(
+  module: Type,
+  { path = '', http = false, operator = false }: OrderTimeoutExtras,
+): DynamicModule[] {
+  if (path === '') return [];
+  const problems = [
+    ...(PATH.test(path) ? [] : [`path must be segments such as "shop/v1", not ${JSON.stringify(path)}`]),
+    ...(http || operator
+      ? []
+      : ['path needs http: true or operator: true, because the module has no routes without them']),
+  ];
+  if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
+  return [RouterModule.register([{ path, module }])];
 }

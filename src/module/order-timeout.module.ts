@@ -8,17 +8,19 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
-import { assertBesideFactory } from './assert-beside-factory';
-import { CLOCK, type Clock, PollingLoop, withTimeout } from '../clock';
-import { assertMigrated } from './assert-migrated';
-import { migrateTarget } from './migrate';
-import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
+  assertBesideFactory,
+  type OrderTimeoutExtras,
+  type ResolvedOrderTimeoutOptions,
   ORDER_TIMEOUT_OPTIONS,
   type OrderTimeoutModuleAsyncOptions,
   type OrderTimeoutModuleOptions,
   OrderTimeoutOptionsModule,
-} from './order-timeout.module-definition';
+  routePrefix,
+} from './order-timeout-options';
+import { CLOCK, type Clock, PollingLoop, withTimeout } from '../clock';
+import { assertMigrated } from './migrations';
+import { migrateTarget } from './migrate';
 import { OPERATOR_PROVIDERS, ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
 import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
@@ -52,7 +54,6 @@ import {
 } from '../timeouts';
 import { NewerSchemaError, retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
-import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,

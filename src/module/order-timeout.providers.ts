@@ -2,8 +2,6 @@ import { type Provider } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { CLOCK, type Clock } from '../clock';
 import { ownValue } from '../errors';
-import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
-import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand, PlaceCommand } from '../api/amqp';
 import { API_KEYS, RateLimits, UnmatchedScope } from '../api/http';
@@ -11,12 +9,19 @@ import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine, TimeoutScheduler } from '../timeouts';
+import {
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutEngine,
+  TimeoutScheduler,
+  type Controls,
+} from '../timeouts';
 import { Webhooks } from '../webhooks';
-import { restrictProviders } from './restrict-providers';
+import { type ResolvedOrderTimeoutOptions, ORDER_TIMEOUT_OPTIONS } from './order-timeout-options';
 
 /** Commands that run at once: enough to use a pool of 20 connections well and leave some free. */
 const COMMAND_CONCURRENCY = 16;
+
 /**
  * Unacknowledged commands: 1,000 may wait for a lock or for an earlier command, besides the running ones. Returning
  * them would not let others in, because a quorum queue with a delivery limit puts them back at the front.
@@ -133,3 +138,15 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
 
 /** Those of the operator page, if it is served. */
 export const OPERATOR_PROVIDERS: Provider[] = [operatorKeys, ...OPERATOR_PAGE_PROVIDERS];
+
+/** Has the providers follow what operators pause or limit, in every process, whether it serves the operator page or not. */
+function restrictProviders(providers: PaymentProviders, controls: Controls): void {
+  controls.onChange(() => {
+    for (const name of providers.names()) {
+      const provider = providers.get(name);
+      const { pause, limit } = controls.of(`provider:${name}`);
+      if (provider instanceof ResilientProvider)
+        provider.restrict({ paused: pause !== null, perSecond: limit?.perSecond });
+    }
+  });
+}

@@ -1,9 +1,11 @@
-export { type Readiness } from './assess-readiness';
-export { HealthController } from './health.controller';
+export {
+  type Readiness,
+  HealthController,
+  type OrderTimeoutHealth,
+  OrderTimeoutHealthIndicator,
+} from './health.controller';
 export { examine, type Patient } from './doctor/examine';
 export { type DoctorReport, type Finding } from './doctor/notes';
-export { Metrics } from './metrics';
-export { type MetricsRegistry, type OperationsOptions } from './operations-options';
-export { type OrderTimeoutHealth, OrderTimeoutHealthIndicator } from './order-timeout-health-indicator';
+export { Metrics, type MetricsRegistry, type OperationsOptions } from './metrics';
 export { OperationsModule } from './operations.module';
 export { LOG_LEVELS, type LogLevel, PinoLogger } from './pino-logger';

@@ -1,15 +1,29 @@
-import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import {
+  Inject,
+  Injectable,
+  type OnModuleDestroy,
+  Optional,
+  Controller,
+  Get,
+  Res,
+  VERSION_NEUTRAL,
+  ConfigurableModuleBuilder,
+} from '@nestjs/common';
+import {
+  collectDefaultMetrics,
+  type Metric,
+  Registry,
+  type OpenMetricsContentType,
+  type PrometheusContentType,
+} from 'prom-client';
 import { Purge } from '../orders';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { TimeoutObservers } from '../timeouts';
-import { EngineMetrics } from './engine-metrics';
-import { type OperationsOptions } from './operations-options';
-import { OPERATIONS_OPTIONS } from './operations.module-definition';
-import { PaymentMetrics } from './payment-metrics';
-import { PurgeMetrics } from './purge-metrics';
+import { EngineMetrics, PaymentMetrics, PurgeMetrics, StateMetrics } from './state-metrics';
 import { ServiceState } from './service-state';
-import { StateMetrics } from './state-metrics';
+
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: OPERATIONS_OPTIONS } =
+  new ConfigurableModuleBuilder<OperationsOptions>().setClassMethodName('forRoot').build();
 
 /**
  * All metrics, in the host's registry or in one of this application, because several applications may run in one
@@ -60,4 +74,27 @@ export class Metrics implements OnModuleDestroy {
       this.ofHost.set(name, metric);
     }
   }
+}
+
+/** For Prometheus. Needs no API key. */
+@Controller({ path: 'metrics', version: VERSION_NEUTRAL })
+export class MetricsController {
+  constructor(private readonly metrics: Metrics) {}
+
+  @Get()
+  read(@Res({ passthrough: true }) response: { header(name: string, value: string): unknown }): Promise<string> {
+    response.header('Content-Type', this.metrics.registry.contentType);
+    return this.metrics.read();
+  }
+}
+
+/** A prom-client registry of either format. */
+export type MetricsRegistry = Registry<PrometheusContentType> | Registry<OpenMetricsContentType>;
+
+/** Options of OperationsModule. */
+export interface OperationsOptions {
+  /** Registry for our metrics, which are removed when the application stops. @default a separate one */
+  readonly registry?: MetricsRegistry;
+  /** Whether to collect metrics of the process and of Node.js too. @default true, or false with `registry` */
+  readonly defaultMetrics?: boolean;
 }

@@ -1,9 +1,6 @@
 import { Module } from '@nestjs/common';
-import { HealthController } from './health.controller';
-import { Metrics } from './metrics';
-import { MetricsController } from './metrics.controller';
-import { ConfigurableModuleClass } from './operations.module-definition';
-import { OrderTimeoutHealthIndicator } from './order-timeout-health-indicator';
+import { HealthController, OrderTimeoutHealthIndicator } from './health.controller';
+import { Metrics, MetricsController, ConfigurableModuleClass } from './metrics';
 import { ServiceState } from './service-state';
 
 /**

@@ -1,14 +1,17 @@
-import { type ScheduleTimeout, type TimeoutRef } from '../timeouts';
+import { type ScheduleTimeout, type TimeoutRef, type DueTimeout, type TimeoutOutcome } from '../timeouts';
+import { contentionBackoffMs } from '../database';
 import { closesAt } from './close/decide-closing';
 import { type Order } from './order';
 
 /** Kind of the timeout that closes an order. Its key is the order id. */
 export const ORDER_PAYMENT = 'order.payment';
+
 /** Kind of the reminders before the deadline. The key consists of order id and offset. */
 export const ORDER_REMINDER = 'order.reminder';
 
 /** Kind of the payment watch after the end of an order. The key is the order id. */
 export const ORDER_LATE_WATCH = 'order.late-watch';
+
 /** Kind of the refunds. The key is the refund number. */
 export const PAYMENT_REFUND = 'payment.refund';
 
@@ -41,7 +44,7 @@ export function paymentTimeout(orderId: string): TimeoutRef {
 }
 
 /** One reminder of this order. */
-export function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
+function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
   return { kind: ORDER_REMINDER, key: `${orderId}:${offsetMs}` };
 }
 
@@ -94,4 +97,23 @@ export function allTimeouts({ id, reminderOffsetsMs }: Pick<Deadline, 'id' | 're
 /** When a reminder is due. */
 export function remindsAt(expiresAt: Date, offsetMs: number): Date {
   return new Date(expiresAt.getTime() - offsetMs);
+}
+
+/** The kinds of timeouts that orders have. Every instance handles all of them. */
+export const ORDER_KINDS: readonly string[] = [
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  ORDER_LATE_WATCH,
+  PAYMENT_REFUND,
+  PAYMENT_RECONCILIATION,
+];
+
+/**
+ * Another transaction has locked a row that the timeout needs. The service's own transactions are short, because none
+ * waits for a remote answer. Others may be long, so the pause grows: a row that is locked for a minute is not tried 300
+ * times.
+ */
+export function busyOutcome({ dueAt }: Pick<DueTimeout, 'dueAt'>, now: Date, what = 'the order row'): TimeoutOutcome {
+  const afterMs = contentionBackoffMs(now.getTime() - dueAt.getTime(), Math.random());
+  return { type: 'retry', counted: false, afterMs, reason: `${what} is locked` };
 }

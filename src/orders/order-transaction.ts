@@ -1,13 +1,12 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type TimeoutScheduler } from '../timeouts';
-import { type LockedOrder } from './order';
+import { runTransaction, type Transaction } from '../database';
+import { type LockedOrder, type OrderView, isUndecided } from './order';
 import { type OrderStore } from './sql/order-store';
 import { paymentTimeout } from './order-timeouts';
-import { type OrderView } from './order-view';
-import { isUndecided } from './order-status';
-import { moneyReceived } from './pay/money-received';
-import { runTransaction, type Transaction } from '../database';
-import { ReadViews } from './sql/read-views';
+import { moneyReceived } from './pay/money';
+import { ReadViews } from './sql/order-rows';
+import { type Transition } from './transition';
 
 interface OrderTransactionDependencies {
   readonly dataSource: DataSource;
@@ -74,4 +73,13 @@ export class OrderTransaction {
     if (!found) throw new Error(`order ${orderId} disappeared under its lock`);
     return found.view;
   }
+}
+
+/**
+ * Writes one step of an order that the caller has locked. Throws if the order was not locked, which is a bug; the
+ * transaction rolls back.
+ */
+export async function applyStep(store: OrderStore, tx: EntityManager, step: Transition): Promise<void> {
+  const moved = await store.apply(tx, [step]);
+  if (!moved.has(step.order.id)) throw new Error(`order ${step.order.id} changed under its lock`);
 }

@@ -4,40 +4,50 @@ import { Outbox } from '../outbox';
 import { ChangeStock, Inventory } from '../inventory';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
-import { construct, constructWith } from './construct';
 import { PaymentLookups } from './lookup/payment-lookups';
 import { CancelOrder } from './close/cancel-order';
-import { CheckPayment } from './pay/check-payment';
+import { CheckPayment, ReconcilePayments, ReleaseClaims } from './pay/reconcile-payments';
 import { CloseUnpaidOrders } from './close/close-unpaid-orders';
-import { ExtendDeadline } from './deadline/extend-deadline';
+import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from './deadline/deadline';
 import { HandleUnmatched } from './unmatched/handle-unmatched';
-import { UNMATCHED_PROVIDERS } from './unmatched/unmatched.providers';
 import { PaymentWatch } from './unmatched/payment-watch';
 import { RefundRows } from './unmatched/refund-rows';
 import { MarkPaid } from './pay/mark-paid';
-import { OPERATOR_PROVIDERS } from './operator/operator.providers';
-import { OrderEventLog } from './order-event-log';
-import { OrderListeners } from './listeners/order-listeners';
+import { OrderEventLog, OrderListeners } from './listeners/order-listeners';
 import { OrderTransaction } from './order-transaction';
-import { OrderMerchants } from './sql/order-merchants';
-import { OrderPolicies } from './order-policies';
+import { OrderMerchants } from './sql/order-rows';
+import { OrderPolicies, type OrderPolicyOptions } from './order-policies';
 import { Orders } from './orders';
-import { type OrderPolicyOptions } from './order-policy-options';
 import { OrderStore } from './sql/order-store';
-import { AnnounceRefusals } from './place/announce-refusals';
-import { PlaceOrders } from './place/place-orders';
-import { ReadHistory } from './read/read-history';
-import { ListOrders } from './read/list-orders';
-import { ReadOrder } from './read/read-order';
+import { AnnounceRefusals, PlaceOrders } from './place/place-orders';
+import { ReadHistory, ReadOrder } from './read/read-order';
+import { ListOrders, SummarizeOrders } from './read/list-orders';
 import { NoteUnmatchedMoney } from './unmatched/note-unmatched-money';
-import { ReconcilePayments } from './pay/reconcile-payments';
-import { ReleaseClaims } from './pay/release-claims';
 import { RegisterAttempt } from './pay/register-attempt';
-import { RemindBeforeDeadline } from './deadline/remind-before-deadline';
-import { type RetentionOptions } from './retention/retention-options';
-import { retentionProviders } from './retention/retention.providers';
-import { SetAutoClose } from './deadline/set-auto-close';
+import {
+  type RetentionOptions,
+  Purge,
+  PurgeLoop,
+  idempotencyKeys,
+  PurgeRows,
+  settledMoney,
+  resolveRetention,
+  type ResolvedRetentionOptions,
+} from './retention/purge';
 import { HandleWebhook } from './pay/handle-webhook';
+import { ReadDossier } from './read/read-dossier';
+import { AssignUnmatched } from './unmatched/assign-unmatched';
+import { BulkActions, BulkRun } from './operator/bulk-actions';
+import { CloseOrder } from './operator/close-order';
+import { NoteOnOrders, RevealPersonalData } from './operator/personal-data';
+import { RefundPayment } from './operator/refund-payment';
+import { ReviveOrder } from './operator/revive-order';
+import { SettleUnmatched, UnmatchedPayments } from './unmatched/settle-unmatched';
+import { UnmatchedRows } from './unmatched/unmatched-payment';
+import { RefundPayments } from './unmatched/refund-payments';
+import { WatchEndedOrders } from './unmatched/watch-ended-orders';
+import { ErasePersonalData } from './retention/erase-personal-data';
+import { PurgeOrders, type PurgeStep } from './retention/purge-orders';
 
 /** Options of the orders. */
 export interface OrdersOptions {
@@ -179,6 +189,97 @@ const deadlines: Provider[] = [
   construct(RemindBeforeDeadline, OrderStore, OrderEventLog),
 ];
 
+/** The actions that only a person decides. */
+const OPERATOR_PROVIDERS: Provider[] = [
+  {
+    provide: UnmatchedRows,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ schema }: ResolvedTimeoutsOptions) => new UnmatchedRows(schema),
+  },
+  construct(SettleUnmatched, OrderTransaction, UnmatchedRows, PaymentWatch),
+  construct(AssignUnmatched, OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders),
+  {
+    provide: UnmatchedPayments,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, UnmatchedRows, AssignUnmatched, SettleUnmatched],
+    useFactory: (
+      { dataSource }: ResolvedTimeoutsOptions,
+      rows: UnmatchedRows,
+      assigning: AssignUnmatched,
+      settling: SettleUnmatched,
+    ) => new UnmatchedPayments({ dataSource, rows, assigning, settling }),
+  },
+  constructWith(RefundPayment, {
+    transaction: OrderTransaction,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+    markPaid: MarkPaid,
+    ask: PaymentLookups,
+    providers: PaymentProviders,
+  }),
+  constructWith(ReviveOrder, {
+    transaction: OrderTransaction,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+    inventory: Inventory,
+    rows: UnmatchedRows,
+  }),
+  construct(CloseOrder, OrderTransaction, PaymentWatch),
+  {
+    provide: BulkRun,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, ListOrders, CLOCK],
+    useFactory: ({ dataSource }: ResolvedTimeoutsOptions, listing: ListOrders, clock: Clock) =>
+      new BulkRun({ dataSource, listing, clock }),
+  },
+  construct(RevealPersonalData, OrderTransaction),
+  construct(NoteOnOrders, OrderTransaction),
+  {
+    provide: ReadDossier,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new ReadDossier(dataSource, schema),
+  },
+  {
+    provide: SummarizeOrders,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new SummarizeOrders(dataSource, schema),
+  },
+  construct(BulkActions, BulkRun, ExtendDeadline, CancelOrder, CloseOrder),
+];
+
+/** Providers for late, surplus, and partial payments. */
+const UNMATCHED_PROVIDERS: Provider[] = [
+  {
+    provide: RefundRows,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
+  },
+  construct(NoteUnmatchedMoney, OrderStore, TimeoutScheduler),
+  constructWith(HandleUnmatched, {
+    store: OrderStore,
+    scheduler: TimeoutScheduler,
+    policies: OrderPolicies,
+    refunds: RefundRows,
+    found: NoteUnmatchedMoney,
+    providers: PaymentProviders,
+  }),
+  construct(PaymentWatch, TimeoutScheduler, OrderPolicies),
+  constructWith(WatchEndedOrders, {
+    store: OrderStore,
+    providers: PaymentLookups,
+    policies: OrderPolicies,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+  }),
+  constructWith(RefundPayments, {
+    store: OrderStore,
+    refunds: RefundRows,
+    providers: PaymentLookups,
+    events: OrderEventLog,
+  }),
+];
+
+/** Injection token of ResolvedRetentionOptions. */
+const RESOLVED_RETENTION = Symbol('order-timeout:resolved-retention');
+
 /** All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. */
 export const ORDER_PROVIDERS: Provider[] = [
   ...tables,
@@ -189,3 +290,77 @@ export const ORDER_PROVIDERS: Provider[] = [
   ...retentionProviders(ORDERS_OPTIONS),
   Orders,
 ];
+
+/** The kinds that are not kept forever. */
+export function purgeSteps(
+  { dataSource, schema }: Pick<ResolvedTimeoutsOptions, 'dataSource' | 'schema'>,
+  inventory: Inventory,
+  { finishedOrdersMs, idempotencyKeysMs, settledMoneyMs }: ResolvedRetentionOptions,
+  listeners: Pick<OrderListeners, 'kinds'>,
+): PurgeStep[] {
+  return [
+    ...(finishedOrdersMs > 0 ? [new PurgeOrders(dataSource, schema, inventory, finishedOrdersMs, listeners)] : []),
+    ...(idempotencyKeysMs > 0 ? [new PurgeRows(dataSource, idempotencyKeys(schema), idempotencyKeysMs)] : []),
+    ...(settledMoneyMs > 0 ? [new PurgeRows(dataSource, settledMoney(schema), settledMoneyMs)] : []),
+  ];
+}
+
+/**
+ * Providers of the purge and of the erasure of personal data.
+ *
+ * @param options injection token of an object with `retention`.
+ */
+function retentionProviders(options: symbol): Provider[] {
+  return [
+    {
+      provide: RESOLVED_RETENTION,
+      inject: [options],
+      useFactory: ({ retention }: { retention?: RetentionOptions }) => resolveRetention(retention),
+    },
+    construct(ErasePersonalData, OrderTransaction, OrderListeners),
+    {
+      provide: Purge,
+      inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, RESOLVED_RETENTION, CLOCK, OrderListeners],
+      useFactory: (
+        base: ResolvedTimeoutsOptions,
+        inventory: Inventory,
+        retention: ResolvedRetentionOptions,
+        clock: Clock,
+        listeners: OrderListeners,
+      ) => new Purge(purgeSteps(base, inventory, retention, listeners), clock),
+    },
+    {
+      provide: PurgeLoop,
+      inject: [Purge, RESOLVED_TIMEOUTS_OPTIONS, RESOLVED_RETENTION, CLOCK],
+      useFactory: (
+        purge: Purge,
+        { consume, isDrivenByTests }: ResolvedTimeoutsOptions,
+        { intervalMs }: ResolvedRetentionOptions,
+        clock: Clock,
+      ) => new PurgeLoop(purge, { intervalMs, isOn: consume && !isDrivenByTests }, clock),
+    },
+  ];
+}
+
+type Token<T> = abstract new (...args: never[]) => T;
+
+/** A provider whose constructor takes the instances of these classes, in order. */
+function construct<P extends readonly unknown[]>(
+  type: new (...parts: [...P]) => unknown,
+  ...tokens: { [I in keyof P]: Token<P[I]> }
+): Provider {
+  return { provide: type, inject: [...tokens], useFactory: (...parts: [...P]) => new type(...parts) };
+}
+
+/** A provider whose constructor takes one object: for each property, the instance of the class that is named. */
+function constructWith<D extends object>(
+  type: new (deps: D) => unknown,
+  tokens: { readonly [K in keyof D]: Token<D[K]> },
+): Provider {
+  const names = Object.keys(tokens);
+  return {
+    provide: type,
+    inject: Object.values<Token<unknown>>(tokens),
+    useFactory: (...parts: unknown[]) => new type(Object.fromEntries(names.map((name, i) => [name, parts[i]])) as D),
+  };
+}

@@ -1,29 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { type NotificationReply, type NotificationRequest } from '../payments';
-import { type ActionOptions, type LookUpOptions, type OperatorOptions } from './action-options';
+import { type ActionOptions, type LookUpOptions, type OperatorOptions, type Actor } from './transition';
 import { CancelOrder, type CancelOrderResult, type Cancellation } from './close/cancel-order';
-import { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './deadline/extend-deadline';
-import { type AutoCloseChange, SetAutoClose, type SetAutoCloseResult } from './deadline/set-auto-close';
+import {
+  ExtendDeadline,
+  type ExtendDeadlineResult,
+  type NewDeadline,
+  type AutoCloseChange,
+  SetAutoClose,
+  type SetAutoCloseResult,
+} from './deadline/deadline';
 import { BulkActions } from './operator/bulk-actions';
 import { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
 import { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
 import { ReviveOrder, type ReviveOrderResult, type Revival } from './operator/revive-order';
-import { type OrderView } from './order-view';
-import { CheckPayment, type CheckPaymentResult } from './pay/check-payment';
+import { type OrderView } from './order';
+import { CheckPayment, type CheckPaymentResult } from './pay/reconcile-payments';
 import { HandleWebhook } from './pay/handle-webhook';
-import { MarkPaid } from './pay/mark-paid';
-import { type MarkPaidResult } from './pay/mark-paid-result';
+import { MarkPaid, type MarkPaidResult } from './pay/mark-paid';
 import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-attempt';
 import { type ReportedPayment } from './pay/reported-payment';
 import { type NewOrder, type OrderAttempt, type PlaceResult } from './place/new-order';
 import { PlaceOrders } from './place/place-orders';
 import { ListOrders, type OrderList, type OrderPage } from './read/list-orders';
-import { type HistoryEntry, ReadHistory } from './read/read-history';
-import { ReadOrder } from './read/read-order';
+import { type HistoryEntry, ReadHistory, ReadOrder } from './read/read-order';
 import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
 import { Purge, type PurgeRun } from './retention/purge';
-import { type Actor } from './transition-cause';
-import { UnmatchedPayments } from './unmatched/unmatched-payments';
+import { UnmatchedPayments } from './unmatched/settle-unmatched';
 
 /**
  * Everything that an application does with orders. Inject it.

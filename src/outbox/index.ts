@@ -1,17 +1,25 @@
-export { announceAfterCommit, onAnnouncedCommit, type AnnouncedWakeUp } from './commit-announcer';
-export { routeEvent } from './event-router';
-export { insertEvents } from './insert-events';
-export { insertWakeUps } from './insert-wake-ups';
-export { messageOf } from './message-of';
-export { addOutboxAge } from './migrations/add-outbox-age';
-export { createOutbox } from './migrations/create-outbox';
-export { Outbox, type OutboxBacklog } from './outbox';
-export { type ClaimedRow } from './outbox-claims';
-export { type JsonObject, type OutboxEntry } from './outbox-entry';
-export { type OutboxRouter } from './outbox-relay';
-export { OutboxRelays } from './outbox-relays';
-export { takeEvents } from './take-events';
-export { type ParkedRow, ParkedRows } from './parked-rows';
-export { countUnsentEvents, type UnsentEvent, unsentEvents, unsentEventsOf } from './unsent-events';
-export { UnsentWakeUps } from './unsent-wake-ups';
-export { wakeUpBody } from './wake-up-body';
+export {
+  announceAfterCommit,
+  onAnnouncedCommit,
+  type AnnouncedWakeUp,
+  insertEvents,
+  insertWakeUps,
+  Outbox,
+  type OutboxBacklog,
+  type JsonObject,
+  type OutboxEntry,
+  wakeUpBody,
+} from './outbox';
+export { routeEvent, messageOf, type ClaimedRow } from './outbox-claims';
+export { addOutboxAge, createOutbox } from './migrations';
+export { type OutboxRouter, OutboxRelays } from './outbox-relay';
+export {
+  takeEvents,
+  type ParkedRow,
+  ParkedRows,
+  countUnsentEvents,
+  type UnsentEvent,
+  unsentEvents,
+  unsentEventsOf,
+  UnsentWakeUps,
+} from './unsent-rows';

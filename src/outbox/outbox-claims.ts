@@ -1,7 +1,9 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
 import { ownQuery, ownTransaction, type ScanRange, ScanWindow } from '../database';
-import { type OutboxRoute } from './outbox-entry';
+import { type Publication, type TopologyNames } from '../rabbit';
+import { traceparentOf } from '../tracing';
+import { type OutboxRoute } from './outbox';
 
 /** A row taken by this relay until its lease ends. */
 export interface ClaimedRow {
@@ -39,7 +41,7 @@ interface Found extends ClaimedRow {
   readonly last_id: string;
 }
 
-export interface ClaimLimits {
+interface ClaimLimits {
   readonly rows: number;
   /** Approximate limit for the bodies in memory, bytes; one row is always taken. */
   readonly bytes: number;
@@ -57,7 +59,9 @@ const SETTINGS = `
   SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
          ${WITHOUT_FLUSH},
          (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
+
 const NONE = { found: 0, last_at: '', last_id: '' };
+
 /** Before every id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -185,4 +189,25 @@ function byLease(rows: readonly Leased[]): Map<string, string[]> {
     else groups.set(lease, [id]);
   }
   return groups;
+}
+
+/** What every outbox row becomes, wherever it is sent: its id is the message's, so that a second copy can be told. */
+export function messageOf(row: ClaimedRow): Pick<Publication, 'body' | 'messageId' | 'type' | 'headers'> {
+  return {
+    body: Buffer.from(row.body),
+    messageId: row.id,
+    type: row.routing_key,
+    headers: traceHeaders(row.traceparent),
+  };
+}
+
+/** Events go to the events exchange at once; nobody listening is not an error, so they are not mandatory. */
+export function routeEvent(names: TopologyNames, row: ClaimedRow): Publication {
+  return { ...messageOf(row), exchange: names.events, routingKey: row.routing_key };
+}
+
+/** The trace headers of a message; of anything but a W3C traceparent none, as it could make the message unsendable. */
+function traceHeaders(traceparent: string | null | undefined): Readonly<Record<string, string>> {
+  const known = traceparentOf(traceparent);
+  return known === undefined ? {} : { traceparent: known };
 }

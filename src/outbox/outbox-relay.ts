@@ -3,13 +3,9 @@ import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
 import { inSpan, messagingAttributes } from '../tracing';
-import { type OutboxRoute } from './outbox-entry';
-import { BatchesInFlight } from './batches-in-flight';
+import { type OutboxRoute, onAnnouncedCommit } from './outbox';
 import { type Claim, type ClaimedRow, NOTHING, OutboxClaims, PAUSES_S } from './outbox-claims';
-import { onAnnouncedCommit } from './commit-announcer';
-import { LateRows } from './late-rows';
-import { PublishFailures } from './publish-failures';
-import { SentRows } from './sent-rows';
+import { LateRows, PublishFailures, SentRows } from './sent-rows';
 
 /** Turns a claimed row into a message. `remainingMs`: what is left until due, zero or less for at once. */
 export type OutboxRouter = (row: ClaimedRow, remainingMs: number) => Publication;
@@ -24,16 +20,23 @@ interface RelayDependencies {
 }
 
 const BATCH = 500;
+
 const BATCH_BYTES = 4_000_000;
+
 /** One on its way to the broker, one behind it, one being claimed or deleted; more only costs memory. */
 const BATCHES_IN_FLIGHT = 3;
+
 /** Limit for the bodies in flight. One more batch, or one larger body, is claimed beside them. */
 const BYTES_IN_FLIGHT = 8_000_000;
+
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
+
 const POLL_MS = 500;
+
 /** Busy hosts commit hundreds of times a second, and each batch costs six statements, however few rows there are. */
 const GATHER_MS = 20;
+
 /** Confirms, claim and deletion have far shorter limits. Rows that a stuck run has claimed come back when their lease ends. */
 const RUN_LIMIT_MS = 120_000;
 
@@ -182,4 +185,81 @@ export class OutboxRelay {
 /** The broker has everything that can be sent, even if a confirm is late. */
 function isTaken(outcomes: readonly PublishOutcome[]): boolean {
   return !outcomes.some((outcome) => outcome === 'nacked' || outcome === 'returned' || outcome === 'unknown');
+}
+
+/** How the rows of one route leave. */
+interface OutboxLane {
+  readonly publisher: ConfirmedPublisher;
+  /** Undefined while the route cannot be served: its rows stay in the table. */
+  router(this: void): OutboxRouter | undefined;
+}
+
+interface RelaysPlan {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly lanes: Readonly<Record<OutboxRoute, OutboxLane>>;
+}
+
+/** A relay for each route, with a publisher of its own, so that neither holds up the other. */
+export class OutboxRelays {
+  private readonly relays: readonly OutboxRelay[];
+
+  constructor({ dataSource, schema, lanes }: RelaysPlan, clock: Clock) {
+    const { event, 'wake-up': wakeUp } = lanes;
+    this.relays = [
+      new OutboxRelay({ dataSource, schema, route: 'event', ...event }, clock),
+      new OutboxRelay({ dataSource, schema, route: 'wake-up', ...wakeUp }, clock),
+    ];
+  }
+
+  start(): void {
+    for (const relay of this.relays) relay.start();
+  }
+
+  /** Resolves when only late messages are in flight. */
+  async stop(): Promise<void> {
+    await Promise.all(this.relays.map((relay) => relay.stop()));
+  }
+
+  /** Publishes at most one batch of each route and returns how many messages were confirmed. Never rejects. */
+  async runOnce(): Promise<number> {
+    const counts = await Promise.all(this.relays.map((relay) => relay.runOnce().catch(() => 0)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Call it after the publishers have closed: writes down what became of late messages. */
+  async finishLate(): Promise<void> {
+    await Promise.all(this.relays.map((relay) => relay.finishLate()));
+  }
+}
+
+/** Batches in flight. The error of a failed one is kept for the next caller that waits. */
+class BatchesInFlight {
+  private readonly open = new Set<Promise<void>>();
+  private readonly ended: Promise<boolean>[] = [];
+  private bytes = 0;
+
+  /** `batch` tells whether the broker took all of it; it holds so many `bytes` in memory. */
+  add(batch: Promise<boolean>, bytes: number): void {
+    this.bytes += bytes;
+    const ending = batch
+      .catch(() => false)
+      .then(() => {
+        this.open.delete(ending);
+        this.bytes -= bytes;
+        this.ended.push(batch);
+      });
+    this.open.add(ending);
+  }
+
+  /**
+   * Waits until at most `count` batches and `bytes` bytes are left. False if the broker did not take all of a batch that has
+   * ended since the last call.
+   * @throws what one of them failed with
+   */
+  async untilLeft(count: number, bytes = Infinity): Promise<boolean> {
+    while (this.open.size > count || this.bytes > bytes) await Promise.race(this.open);
+    const taken = await Promise.all(this.ended.splice(0));
+    return taken.every(Boolean);
+  }
 }

@@ -1,8 +1,4 @@
-import { type PaymentAttemptRef } from './payment-attempt-ref';
 import { type ResilienceOptions } from './resilience/resilience-options';
-import { type NotificationReader } from './payment-notification';
-import { type CloseOutcome, type QueryOutcome, type RefundOutcome } from './payment-outcome';
-import { type RefundRequest } from './refund-request';
 
 /**
  * The port to one payment provider. An implementation serves all merchant accounts of that provider.
@@ -43,4 +39,184 @@ export interface PaymentProvider {
   hasAccount?(account: string): boolean;
   /** Default limits for calls to this provider. The host may override them. */
   readonly resilienceDefaults?: ResilienceOptions;
+}
+
+/** A payment attempt, as the provider knows it. */
+export interface PaymentAttemptRef {
+  /** Name of the provider, as in PaymentProviders. */
+  readonly provider: string;
+  /** The merchant reference at the provider (out_trade_no, intent id). Unique per provider. */
+  readonly reference: string;
+  /** Merchant account at the provider. Absent: the only or default one. */
+  readonly merchantAccount?: string;
+  /** What the buyer must pay, in minor units of `currency`. */
+  readonly amount: bigint;
+  /** ISO 4217, upper case. */
+  readonly currency: string;
+  /** When the attempt was registered. Some providers need more care with a recent attempt. */
+  readonly createdAt: Date;
+  /** The time after which the provider refuses the buyer, if one was sent to the provider. */
+  readonly timeExpire?: Date;
+}
+
+/** What the provider said, stored with the history entry that it caused. JSON without secrets. */
+export type PaymentEvidence = { readonly [key: string]: unknown };
+
+/** The state is unknown: time-out, outage, or an answer that is unverified or not recognized. Changes no order. */
+export interface UnknownOutcome {
+  readonly type: 'UNKNOWN';
+  /** Why, for logs and operators. Do not parse it. */
+  readonly reason: string;
+  /** How long to wait before the next try, if the provider or ResilientProvider says so. */
+  readonly retryAfterMs?: number;
+  /** The provider itself seems to be down (no answer, 5xx). The circuit breaker counts it. */
+  readonly outage?: boolean;
+  /** The answer was not signed correctly or belongs to another request, so it may be forged. Counted and logged. */
+  readonly untrusted?: boolean;
+  /** The answer is clear but does not decide the order. Looking up again does not help: a person must decide. */
+  readonly needsPerson?: boolean;
+  /** @internal An operator has paused the provider, so it was not asked. Such a wait does not use up anything. */
+  readonly paused?: boolean;
+  readonly evidence?: PaymentEvidence;
+}
+
+/** The provider took the money. The amount is what it took, which may differ from the attempt's amount. */
+export interface PaidOutcome {
+  readonly type: 'PAID';
+  /** Minor units of `currency`. */
+  readonly amount: bigint;
+  /** ISO 4217, upper case. */
+  readonly currency: string;
+  readonly paidAt: Date;
+  /** The provider's number of the payment, the same in everything that the provider says about it. */
+  readonly transactionId: string;
+  readonly evidence: PaymentEvidence;
+}
+
+/** The provider has no such payment. Before `timeExpire` plus a margin, this proves nothing. */
+export interface NotFoundOutcome {
+  readonly type: 'NOT_FOUND';
+  /** The time by the provider's clock when it answered, if the verified answer contains it. */
+  readonly providerNow?: Date;
+  readonly evidence?: PaymentEvidence;
+}
+
+/**
+ * State of one payment attempt at the provider.
+ * - `OPEN`: the buyer can pay now
+ * - `PROCESSING`: the buyer is paying, or the money is on its way
+ * - `AUTHORIZED`: the money is held but not taken
+ * - `PAID`: the money is taken
+ * - `CLOSED`: can never take money
+ * - `REFUNDED`: was paid, and all of it was refunded
+ * - `NOT_FOUND`, `UNKNOWN`
+ */
+export type QueryOutcome =
+  | { readonly type: 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CLOSED' | 'REFUNDED'; readonly evidence?: PaymentEvidence }
+  | PaidOutcome
+  | NotFoundOutcome
+  | UnknownOutcome;
+
+/**
+ * Result of closing a payment attempt at the provider.
+ * - `CLOSED`: closed by this call
+ * - `ALREADY_CLOSED`: was closed before, possibly by an earlier call whose answer was lost
+ * - `PAID`: too late, the buyer has paid; query for the amount
+ * - `IN_PROGRESS`: the buyer is paying now; query in 3 to 5 s
+ * - `NOT_FOUND`
+ * - `UNKNOWN`: it may or may not be closed; query, or close again
+ */
+export type CloseOutcome =
+  | { readonly type: 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS'; readonly evidence?: PaymentEvidence }
+  | NotFoundOutcome
+  | UnknownOutcome;
+
+/**
+ * Result of a refund.
+ * - `REFUNDED`: refunded, by this call or an earlier one with the same number
+ * - `PENDING`: accepted and on its way; repeat with the same number
+ * - `REJECTED`: refused for good, for example because the balance is too low or the time for refunds is over
+ * - `UNKNOWN`: it may or may not be on its way; repeat with the same number
+ */
+export type RefundOutcome =
+  | { readonly type: 'REFUNDED'; readonly refundId: string; readonly evidence: PaymentEvidence }
+  | { readonly type: 'PENDING'; readonly evidence?: PaymentEvidence }
+  | { readonly type: 'REJECTED'; readonly reason: string; readonly evidence?: PaymentEvidence }
+  | UnknownOutcome;
+
+/** A request as the provider sent it. */
+export interface NotificationRequest {
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The unparsed body: the signature covers its bytes. */
+  readonly rawBody: Buffer;
+}
+
+/**
+ * A notification that was read.
+ * - `PAID`: verified; the provider took the money
+ * - `STATUS_CHANGED`: verified; the state of the payment changed, so look it up
+ * - `CHARGEBACK`: verified; the buyer's bank takes `amount` back, or asks about the payment. A person is told
+ * - `IGNORED`: verified; changes nothing
+ * - `REJECTED`: not trusted or not readable; changes nothing
+ */
+export type Notification =
+  | (PaidOutcome & { readonly reference: string; readonly merchantAccount?: string })
+  | {
+      readonly type: 'STATUS_CHANGED';
+      readonly reference: string;
+      readonly merchantAccount?: string;
+      readonly evidence: PaymentEvidence;
+    }
+  | {
+      readonly type: 'CHARGEBACK';
+      readonly reference: string;
+      readonly merchantAccount?: string;
+      /** In minor units of `currency`. */
+      readonly amount: bigint;
+      /** ISO 4217, upper case. */
+      readonly currency: string;
+      readonly evidence: PaymentEvidence;
+    }
+  | { readonly type: 'IGNORED'; readonly reason: string }
+  | { readonly type: 'REJECTED'; readonly reason: string };
+
+/**
+ * How to answer the request. `accepted` stops redeliveries. `later` requests a redelivery, because the notification
+ * could not be stored. `rejected` is for notifications that are not trusted.
+ */
+export type NotificationVerdict = 'accepted' | 'later' | 'rejected';
+
+/** An answer in the provider's format. */
+export interface NotificationReply {
+  readonly status: number;
+  readonly contentType?: string;
+  readonly body: string;
+}
+
+/** Reads a provider's notifications. Verifies signature, age, and merchant. Never throws or calls the provider. */
+export interface NotificationReader {
+  read(request: NotificationRequest): Promise<Notification>;
+  reply(verdict: NotificationVerdict): NotificationReply;
+}
+
+/** A refund to make. */
+export interface RefundRequest {
+  /**
+   * The attempt that was paid. If its `reference` is `transactionId`, the provider took the money under another reference,
+   * which names another payment.
+   */
+  readonly attempt: PaymentAttemptRef;
+  /** The same for every call about this refund. 32 characters of `[0-9a-f]`, which every provider accepts. */
+  readonly refundNumber: string;
+  /** What to refund, in minor units of `currency`; at most `paidAmount`. */
+  readonly amount: bigint;
+  /** What the provider took for the attempt. */
+  readonly paidAmount: bigint;
+  /** The currency of the payment, ISO 4217 in upper case. */
+  readonly currency: string;
+  /** The provider's number of the payment, if it is known. Prefer it: a reference may have several payments. */
+  readonly transactionId?: string;
+  /** For the provider's records, at most 80 printable ASCII characters. */
+  readonly reason: string;
 }

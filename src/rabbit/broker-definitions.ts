@@ -1,6 +1,4 @@
-import { NO_DELIVERY_LIMIT } from './queue-arguments';
-import { servicePermissions } from './service-permissions';
-import { TopologyNames } from './topology-names';
+import { NO_DELIVERY_LIMIT, servicePermissions, TopologyNames } from './topology';
 
 interface Permission {
   readonly user: string;

@@ -1,11 +1,13 @@
-import { type Channel, type ChannelModel } from 'amqplib';
+import { type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
 import { inTime, SystemClock } from '../clock';
-import { type ExpectedExchange, type ExpectedQueue } from './expected-topology';
-import { onChannel, refusalOf } from './on-channel';
+import { type ExpectedExchange, type ExpectedQueue, type TopologyNames } from './topology';
 
 const ACCESS_REFUSED = 403;
+
 const NOT_FOUND = 404;
+
 const PRECONDITION_FAILED = 406;
+
 const ANSWER_MS = 5_000;
 
 /** A queue without a leader, a stuck broker, and one that blocks publishers do not answer. */
@@ -16,7 +18,7 @@ export class BrokerSilentError extends Error {
 }
 
 /** What a passive declaration tells of a queue. */
-export interface QueueFacts {
+interface QueueFacts {
   /** Ready messages. */
   readonly messages: number;
   readonly consumers: number;
@@ -128,4 +130,90 @@ export function hasExchange(model: ChannelModel, name: string): Promise<boolean>
 function sentenceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return /(?:PRECONDITION_FAILED|ACCESS_REFUSED) - ([^"]*)/.exec(message)?.[1] ?? message;
+}
+
+/**
+ * The owner of the prefix according to the broker's data. `nobody`: the broker is new, was emptied, or does not know
+ * the prefix.
+ */
+export type PrefixOwner =
+  { readonly type: 'us' } | { readonly type: 'nobody' } | { readonly type: 'other'; readonly databaseId: string };
+
+/**
+ * Uses a durable exchange that nobody publishes to, whose alternate exchange names the owner of the prefix. It exists
+ * as long as the broker keeps its data, and a declaration for another database is refused (RabbitMQ compares this
+ * argument of an exchange only). So it reveals an emptied broker, and a second service with the same prefix.
+ */
+export async function readPrefixOwner(
+  connection: ChannelModel,
+  names: TopologyNames,
+  databaseId: string,
+): Promise<PrefixOwner> {
+  // A refusal closes the channel, so each request has its own.
+  const isThere = await onChannel(connection, (channel) => channel.checkExchange(names.owner)).then(
+    () => true,
+    (error: unknown) => refusalOf(error, 404, false),
+  );
+  if (!isThere) return { type: 'nobody' };
+  const isOurs = await onChannel(connection, (channel) => declareOwner(channel, names, databaseId)).then(
+    () => true,
+    (error: unknown) => refusalOf(error, 406, false),
+  );
+  return isOurs ? { type: 'us' } : { type: 'other', databaseId: await readOwner(connection, names) };
+}
+
+/** Claims the prefix, regardless of its current owner. */
+export async function takePrefix(connection: ChannelModel, names: TopologyNames, databaseId: string): Promise<void> {
+  await onChannel(connection, async (channel) => {
+    await channel.deleteExchange(names.owner);
+    await declareOwner(channel, names, databaseId);
+  });
+}
+
+async function declareOwner(channel: Channel, names: TopologyNames, databaseId: string): Promise<void> {
+  const alternateExchange = `${names.owner}.${databaseId}`;
+  await channel.assertExchange(names.owner, 'fanout', { durable: true, internal: true, alternateExchange });
+}
+
+/**
+ * Reads the owner from the refusal of a declaration without the argument, `… received none but current is the value
+ * 'p.owner.<id>' …`. A refusal has at most 255 characters, too few for two owners.
+ */
+async function readOwner(connection: ChannelModel, names: TopologyNames): Promise<string> {
+  const declaring = onChannel(connection, async (channel) => {
+    await channel.assertExchange(names.owner, 'fanout', { durable: true, internal: true });
+  });
+  const message = await declaring.then(
+    () => '',
+    (error: unknown) => refusalOf(error, 406, String(error)),
+  );
+  const [, current = ''] = /current is (?:the value )?'([^']*)/.exec(message) ?? [];
+  return current.startsWith(`${names.owner}.`) ? current.slice(names.owner.length + 1) : 'unknown';
+}
+
+/** Runs `work` on a channel of its own, because a refusal closes the channel. */
+export async function onChannel<T>(connection: ChannelModel, work: (channel: Channel) => Promise<T>): Promise<T> {
+  const channel = await connection.createChannel();
+  channel.on('error', () => undefined);
+  const result = await work(channel);
+  await channel.close();
+  return result;
+}
+
+/** The same on a channel whose publications are confirmed. */
+export async function onConfirmChannel<T>(
+  connection: ChannelModel,
+  work: (channel: ConfirmChannel) => Promise<T>,
+): Promise<T> {
+  const channel = await connection.createConfirmChannel();
+  channel.on('error', () => undefined);
+  const result = await work(channel);
+  await channel.close();
+  return result;
+}
+
+/** Returns `meaning` for a refusal with `code`. Other errors are thrown. */
+function refusalOf<T>(error: unknown, code: number, meaning: T): T {
+  if (error instanceof Error && 'code' in error && error.code === code) return meaning;
+  throw error;
 }

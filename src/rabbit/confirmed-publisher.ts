@@ -1,12 +1,16 @@
-import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 import { KeptChannel } from './kept-channel';
-import { maxMessageSizeIn } from './max-message-size';
-import { propertiesOf } from './properties-of';
-import { type PublishOutcome, type PublishWatch, type Publication } from './publication';
-import { PublishCall, type TakenPublication } from './publish-call';
+import {
+  type PublishOutcome,
+  type PublishWatch,
+  type Publication,
+  PublishCall,
+  type TakenPublication,
+  type Unconfirmed,
+  UnconfirmedPublications,
+} from './publications';
 import { type RabbitConnection } from './rabbit-connection';
-import { type Unconfirmed, UnconfirmedPublications } from './unconfirmed-publications';
 
 interface PublisherDependencies {
   readonly window: number;
@@ -17,15 +21,19 @@ interface PublisherDependencies {
 
 /** How long a publication may wait for room in the window. A slower broker gets no more for now. */
 const ROOM_MS = 5_000;
+
 /**
  * A window that was full is refilled once this part of it is free. Refilling at each confirm would cost a system call
  * and a packet for each message.
  */
 const FREE_PART = 1 / 4;
+
 /** A broker that owes a confirm for this long does not deliver in time. */
 const PUNCTUAL_MS = 5_000;
+
 /** The longest wait for confirms at shutdown. The rows of the others stay in the outbox and are sent again. */
 const CLOSE_MS = 2_000;
+
 /**
  * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
  * resolves: without an answer of the broker it is `unknown`, never pending forever or kept in memory. The outbox is the
@@ -190,4 +198,30 @@ export class ConfirmedPublisher {
     for (const one of this.unconfirmed) this.record(one, 'unknown');
     for (const call of this.calls.splice(0)) call.giveUp();
   }
+}
+
+/** The AMQP properties of a publication. @param nowMs epoch milliseconds. */
+function propertiesOf(
+  { messageId, type, headers, correlationId, mandatory }: Publication,
+  nowMs: number,
+): Options.Publish {
+  return {
+    persistent: true,
+    messageId,
+    type,
+    contentType: 'application/json',
+    timestamp: Math.floor(nowMs / 1000),
+    ...(headers && { headers }),
+    ...(correlationId !== undefined && { correlationId }),
+    ...(mandatory && { mandatory }),
+  };
+}
+
+/** The text of RabbitMQ 3.8 to 4.3 when it closes a channel with 406 for a body above `max_message_size`. */
+const ABOVE_SIZE = /message size \d+ is larger than (?:configured )?max size (\d+)/;
+
+/** The broker's limit in bytes, if that is why it closed the channel. */
+function maxMessageSizeIn({ message }: Error): number | undefined {
+  const [, bytes] = ABOVE_SIZE.exec(message) ?? [];
+  return bytes === undefined ? undefined : Number(bytes);
 }

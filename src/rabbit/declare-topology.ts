@@ -1,10 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { hasExchange } from './broker-inspection';
-import { declareParkedQueue } from './declare-parked-queue';
-import { workQueueArguments } from './queue-arguments';
-import { type ResolvedRabbitOptions } from './rabbit-options';
-import { type TopologyNames } from './topology-names';
+import { hasExchange, onChannel } from './broker-inspection';
+import { workQueueArguments, type TopologyNames, parkedQueueArguments } from './topology';
+import { type ResolvedRabbitOptions, type QueueType } from './rabbit-options';
 
 type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
 
@@ -62,4 +60,74 @@ async function tellOfLostBindings(model: ChannelModel, names: TopologyNames): Pr
     `the exchange "${names.events}" was deleted and is declared again without its bindings: no events reach your queues; ` +
       'bind your queues to it again',
   );
+}
+
+const logger = new Logger('ParkedQueue');
+
+const PRECONDITION_FAILED = 406;
+
+/** Connections for which the warning was logged. */
+const told = new WeakSet<object>();
+
+/**
+ * Declares the parked queue. An existing queue with other arguments stays as it is, because a queue's arguments cannot
+ * be changed: earlier releases declared it without a delivery limit. Uses its own channel, because a refusal closes the
+ * channel.
+ */
+async function declareParkedQueue(model: ChannelModel, names: TopologyNames, queueType: QueueType): Promise<void> {
+  const channel = await model.createChannel();
+  channel.on('error', () => undefined);
+  try {
+    await channel.assertQueue(names.parked, { durable: true, arguments: parkedQueueArguments(queueType) });
+    await channel.close();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== PRECONDITION_FAILED) throw error;
+    tell(model, names.parked, error);
+  }
+}
+
+function tell(model: ChannelModel, queue: string, error: unknown): void {
+  if (told.has(model)) return;
+  told.add(model);
+  const { version } = (model.connection as { serverProperties?: { version?: string } }).serverProperties ?? {};
+  if (isWithoutDefaultLimit(version)) return;
+  logger.warn(
+    `the queue "${queue}" was declared with other arguments and is used as it is (${String(error)}). Unless a policy sets its ` +
+      `delivery-limit, RabbitMQ ${version} deletes messages that were read and put back 20 times; docs/runbook.md, ` +
+      '"Parked messages", has the policy',
+  );
+}
+
+/** A queue without the argument has no limit up to 3.13, and a limit of 20 from 4.0 on. */
+function isWithoutDefaultLimit(version = ''): boolean {
+  return /^[0-3]\./.test(version);
+}
+
+/** Names on the broker. */
+export interface BrokerObjects {
+  readonly queues: readonly string[];
+  readonly exchanges: readonly string[];
+}
+
+/**
+ * Deletes queues with what they hold, and exchanges. Names that do not exist are no error.
+ *
+ * @param deleted is called after each
+ */
+export async function removeTopology(
+  connection: ChannelModel,
+  { queues, exchanges }: BrokerObjects,
+  deleted: () => void = () => undefined,
+): Promise<void> {
+  await onChannel(connection, async (channel) => {
+    // Exchanges first: what is dead-lettered meanwhile goes nowhere instead of into a queue that is to be deleted.
+    for (const name of exchanges) {
+      await channel.deleteExchange(name);
+      deleted();
+    }
+    for (const name of queues) {
+      await channel.deleteQueue(name);
+      deleted();
+    }
+  });
 }

@@ -1,5 +1,5 @@
-import { type ConsumeMessage } from 'amqplib';
-import { acknowledge, type Acknowledgment, type AcknowledgingChannel } from './acknowledge';
+import { type ConsumeMessage, type Channel } from 'amqplib';
+import { Logger } from '@nestjs/common';
 
 /** One message with the channel that delivered it. Acknowledged exactly once; later calls do nothing. */
 export class Delivery {
@@ -86,4 +86,92 @@ export class Delivery {
 /** Some clients send an empty text for a property that they do not set. */
 function textOf(property: unknown): string | undefined {
   return typeof property === 'string' && property !== '' ? property : undefined;
+}
+
+/**
+ * How a delivery ends.
+ * - `ack`: its work is committed, or there is none.
+ * - `requeue`: it could not be stored; another consumer or a later try may succeed.
+ * - `dead-letter`: it can never be processed and goes to the parked queue.
+ */
+type Acknowledgment = 'ack' | 'requeue' | 'dead-letter';
+
+const logger = new Logger('Acknowledgments');
+
+/** The part of a channel that acknowledges. */
+type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
+
+/**
+ * The only code that acknowledges or rejects. Takes the channel that delivered the message, because a tag means nothing
+ * on another one. A closed channel is only a warning: the broker redelivers, and the use cases are idempotent.
+ */
+export function acknowledge(
+  channel: AcknowledgingChannel,
+  message: ConsumeMessage,
+  acknowledgment: Acknowledgment,
+): void {
+  try {
+    if (acknowledgment === 'ack') channel.ack(message);
+    else channel.nack(message, false, acknowledgment === 'requeue');
+  } catch (error) {
+    logger.warn(`${acknowledgment} after the channel closed; the broker will redeliver: ${String(error)}`);
+  }
+}
+
+/**
+ * Acknowledges the deliveries of one channel with as few frames as possible. Acks of one turn are sent at its end; a
+ * single `multiple` covers everything up to the lowest unacknowledged delivery. A quorum queue writes each ack to its log,
+ * and a batch has 100 of them.
+ */
+export class GatheredAcks {
+  /** In the order of delivery, which is the order of the tags. */
+  private readonly unacknowledged = new Set<number>();
+  private gathered: ConsumeMessage[] = [];
+
+  constructor(private readonly channel: Channel) {}
+
+  /** Must be called for every delivery of the channel, or a `multiple` would acknowledge it by accident. */
+  delivered({ fields }: ConsumeMessage): void {
+    this.unacknowledged.add(fields.deliveryTag);
+  }
+
+  ack(message: ConsumeMessage): void {
+    this.unacknowledged.delete(message.fields.deliveryTag);
+    if (this.gathered.push(message) === 1) queueMicrotask(() => this.flush());
+  }
+
+  /** @throws IllegalOperationError if the channel has closed. */
+  nack(message: ConsumeMessage, allUpTo: false, requeue: boolean): void {
+    this.unacknowledged.delete(message.fields.deliveryTag);
+    this.channel.nack(message, allUpTo, requeue);
+  }
+
+  /** Sends the gathered acks. */
+  flush(): void {
+    const messages = this.gathered;
+    this.gathered = [];
+    const [lowest = Infinity] = this.unacknowledged;
+    const together = messages.filter(({ fields }) => fields.deliveryTag < lowest);
+    try {
+      const last = together.reduce<ConsumeMessage | undefined>(later, undefined);
+      if (last) this.channel.ack(last, together.length > 1);
+      for (const message of messages) if (message.fields.deliveryTag > lowest) this.channel.ack(message);
+    } catch (error) {
+      logger.warn(`ack after the channel closed; the broker will redeliver ${messages.length}: ${String(error)}`);
+    }
+  }
+}
+
+function later(one: ConsumeMessage | undefined, other: ConsumeMessage): ConsumeMessage {
+  return one && one.fields.deliveryTag > other.fields.deliveryTag ? one : other;
+}
+
+/** Why a message is parked: a stable code, and a sentence with the values. */
+export interface ParkReason {
+  readonly code: string;
+  readonly reason: string;
+  /** The values for programs. They are sent to the sender of the command, if it wants an answer. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** A mistake on our side. The sender is not told the reason, and the message is parked even if the sender is answered. */
+  readonly isFault?: boolean;
 }

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
 import { type Clock, inTime, type Timer, withTimeout } from '../clock';
-import { type RabbitConnection } from './rabbit-connection';
-import { Reminder } from './reminder';
+import { type RabbitConnection, Reminder } from './rabbit-connection';
 
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;

@@ -1,21 +1,24 @@
-import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import {
+  type CustomTransportStrategy,
+  Server,
+  BaseRpcContext,
+  type ConsumerDeserializer,
+  type IncomingEvent,
+  type IncomingRequest,
+} from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { PATTERN_EXTRAS_METADATA, TRANSPORT_METADATA } from '@nestjs/microservices/constants';
 import { type Clock } from '../clock';
 import { inSpan, messagingAttributes } from '../tracing';
-import { type CommandHandlers } from './command-handlers';
-import { type Delivery } from './delivery';
+import { type Delivery, type ParkReason } from './delivery';
 import { declareCommandQueue } from './declare-topology';
-import { type CommandEnd, endCommand } from './end-command';
-import { KeptDeliveries } from './kept-deliveries';
-import { type ManualAckConsumer } from './manual-ack-consumer';
-import { OneAtATime } from './one-at-a-time';
-import { type ParkReason } from './park-reason';
-import { RabbitContext } from './rabbit-context';
+import { KeptDeliveries, type ManualAckConsumer } from './consumer';
 import { type RabbitClient } from './rabbit-client';
-import { RABBIT_TRANSPORT } from './rabbit-transport';
-import { parseJson } from './parse-json';
-import { Reminder } from './reminder';
-import { Slots } from './slots';
+import { Reminder } from './rabbit-connection';
+import { DuplicateCommandHandlerError } from './errors';
+import { type ParkedQueue } from './parked';
+import { type ReplySender } from './reply-sender';
 
 /**
  * What a handler's error means for its message.
@@ -55,10 +58,14 @@ interface Command {
  * Without the limit, 50 of those keep all slots, and a payment of another row misses its deadline.
  */
 const RETRY_PART = 1 / 4;
+
 const FIRST_PAUSE_MS = 250;
+
 const LONGEST_PAUSE_MS = 5_000;
+
 /** Pause before a delivery is returned. It occupies a place of the prefetch for this time. */
 const FIRST_REDELIVERY_MS = 1_000;
+
 const LONGEST_REDELIVERY_MS = 60_000;
 
 /**
@@ -198,4 +205,176 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
 function faultPauseMs({ failures }: Delivery): number {
   return Math.min(FIRST_REDELIVERY_MS * 2 ** Math.min(failures, 10), LONGEST_REDELIVERY_MS);
+}
+
+/** The name of a handler that is bound to this transport, as `Class.method`; stored in the handler's extras. */
+const NAME = Symbol('order-timeout:command-handler');
+
+/**
+ * Knows which handlers of the application are bound to this transport. Nest passes only the extras of a handler's
+ * decorator to a server, so the mark is stored there.
+ */
+export class CommandHandlers {
+  private readonly names = new Map<string, string>();
+
+  constructor(private readonly discovery: Pick<DiscoveryService, 'getControllers'>) {}
+
+  /** Must run before Nest adds the handlers. */
+  mark(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      if (metatype) markMethods(metatype.name, metatype.prototype as Record<string, object>);
+    }
+  }
+
+  /** @throws DuplicateCommandHandlerError if another handler has this command. */
+  take(command: string, extras: Readonly<Record<PropertyKey, unknown>> = {}): boolean {
+    const name = extras[NAME];
+    if (typeof name !== 'string') return false;
+    const other = this.names.get(command);
+    if (other !== undefined) throw new DuplicateCommandHandlerError(command, other, name);
+    this.names.set(command, name);
+    return true;
+  }
+}
+
+function markMethods(className: string, prototype: Record<string, object>): void {
+  for (const method of new MetadataScanner().getAllMethodNames(prototype)) {
+    const handler = prototype[method];
+    if (!handler || Reflect.getMetadata(TRANSPORT_METADATA, handler) !== RABBIT_TRANSPORT) continue;
+    const extras: unknown = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, handler);
+    Reflect.defineMetadata(
+      PATTERN_EXTRAS_METADATA,
+      { ...(extras as object), [NAME]: `${className}.${method}` },
+      handler,
+    );
+  }
+}
+
+/**
+ * What a command handler can learn about its message, by `@Ctx()`. The strategy acknowledges the message, not the handler.
+ */
+export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
+  /** The routing key of the message. */
+  get pattern(): string {
+    return this.args[1];
+  }
+
+  get messageId(): string | undefined {
+    const id: unknown = this.args[0].message.properties.messageId;
+    return typeof id === 'string' ? id : undefined;
+  }
+
+  /** The queue to which the return value of the handler is sent, as JSON. Undefined: the sender wants no answer. */
+  get replyTo(): string | undefined {
+    return this.args[0].replyTo;
+  }
+
+  get correlationId(): string | undefined {
+    return this.args[0].correlationId;
+  }
+
+  /** W3C trace context of the sender. */
+  get traceparent(): string | undefined {
+    const value = this.args[0].headers['traceparent'];
+    return typeof value === 'string' ? value : undefined;
+  }
+}
+
+/** Binds a handler to RabbitServer: `@EventPattern<string>('order.placed', RABBIT_TRANSPORT)`. */
+export const RABBIT_TRANSPORT = Symbol('order-timeout:rabbit');
+
+/** How a command ended: with what its handler returned, or never to be tried again. */
+export type CommandEnd =
+  { readonly type: 'done'; readonly answer: unknown } | { readonly type: 'park'; readonly park: ParkReason };
+
+interface EndDependencies {
+  readonly replies: Pick<ReplySender, 'send'>;
+  readonly parked: Pick<ParkedQueue, 'park'>;
+}
+
+/**
+ * Answers, and then acknowledges or parks. The answer comes first: if this process dies in between, the command is
+ * delivered again and answered again, and no sender waits in vain. A refusal that its sender knows of is not parked.
+ */
+export async function endCommand(
+  { replies, parked }: EndDependencies,
+  delivery: Delivery,
+  end: CommandEnd,
+): Promise<void> {
+  const isAnswered = await replies.send(delivery, end.type === 'done' ? end.answer : { error: errorOf(end.park) });
+  const isSettled = end.type === 'done' || (isAnswered && !end.park.isFault);
+  if (isSettled) delivery.acknowledge('ack');
+  else await parked.park(delivery, end.park);
+}
+
+function errorOf({ code, reason, details, isFault = false }: ParkReason): Record<string, unknown> {
+  const message = isFault ? 'an unexpected error occurred; the command is parked, and the log has the error' : reason;
+  return { ...details, code, message };
+}
+
+/**
+ * Lets a Nest application consume our events with `Transport.RMQ` and `@EventPattern('order.closed')`: the pattern of an
+ * event is the type of its message, and its data the body. Messages of Nest itself stay as they are.
+ */
+export class EventDeserializer implements ConsumerDeserializer {
+  /** @param properties of the AMQP message */
+  deserialize(body: unknown, properties: { readonly type?: unknown } = {}): IncomingEvent | IncomingRequest {
+    if (isOfNest(body)) return body;
+    return { pattern: typeof properties.type === 'string' ? properties.type : typeOf(body), data: body };
+  }
+}
+
+function isOfNest(body: unknown): body is IncomingEvent | IncomingRequest {
+  return typeof body === 'object' && body !== null && 'pattern' in body && 'data' in body;
+}
+
+function typeOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
+}
+
+/** Undefined: the bytes are not JSON. */
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Limits how much work runs at the same time. The rest waits in order of arrival. */
+class Slots {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.free = count;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.free += 1;
+    }
+  }
+}
+
+/** Runs work with the same key sequentially, in order of arrival, and work with different keys in parallel. */
+export class OneAtATime {
+  private readonly tails = new Map<string, Promise<unknown>>();
+
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.tails.get(key) ?? Promise.resolve()).then(work);
+    const tail = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.tails.get(key) === tail) this.tails.delete(key);
+      });
+    this.tails.set(key, tail);
+    return result;
+  }
 }

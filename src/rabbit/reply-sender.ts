@@ -2,11 +2,10 @@ import { Logger } from '@nestjs/common';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../clock';
 import { type ConfirmedPublisher } from './confirmed-publisher';
-import { type Delivery } from './delivery';
-import { type ParkReason } from './park-reason';
-import { type Publication, type PublishWatch } from './publication';
-import { Reminder } from './reminder';
-import { type TopologyNames } from './topology-names';
+import { type Delivery, type ParkReason } from './delivery';
+import { type Publication, type PublishWatch } from './publications';
+import { Reminder } from './rabbit-connection';
+import { type TopologyNames } from './topology';
 
 /** A connection is made again within a second or two. A sender waits about this long for an answer. */
 const PATIENCE_MS = 5_000;

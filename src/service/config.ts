@@ -1,12 +1,13 @@
-import { type z } from 'zod';
-import { configSchema, policySchema } from './config-schema';
+import { z } from 'zod';
+import { isIP } from 'node:net';
 import { type DelayTransportSetting, findLadderProblems } from '../delay';
 import { InvalidOptionsError, withoutUndefined } from '../errors';
-import { type LogLevel } from '../operations';
-import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions } from '../orders';
-import { type RateLimitOptions } from '../api/http';
+import { type LogLevel, LOG_LEVELS } from '../operations';
+import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
+import { type RateLimitOptions, findApiKeyProblems } from '../api/http';
 import { type QueueType } from '../rabbit';
-import { type TrustedProxies } from './read-trusted-proxies';
+import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
+import { findOperatorKeyProblems } from '../api/operator';
 
 interface BrokerConfig {
   readonly urls: readonly string[];
@@ -117,6 +118,7 @@ const PUBLISHED = [
   ['DATABASE_URL', ':local-postgres@', 'set OT_POSTGRES_PASSWORD (docs/docker.md says how to change it later)'],
   ['RABBITMQ_URLS', ':local-service@', 'set OT_SERVICE_PASSWORD'],
 ] as const;
+
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /** Anybody knows these. A container cannot see where its port is published, so it is told. */
@@ -207,4 +209,209 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     logLevel: settings.LOG_LEVEL,
     shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
   };
+}
+
+const DAY_MS = 86_400_000;
+
+const MAX_RETENTION_MS = 36_500 * DAY_MS;
+
+function integer(min: number, max: number) {
+  const error = `must be an integer from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, { error, abort: true })
+    .transform(Number)
+    .pipe(z.int().min(min, error).max(max, error));
+}
+
+const retention = integer(0, MAX_RETENTION_MS).refine((ms) => ms === 0 || ms >= DAY_MS, {
+  error: `must be 0 (keep forever), or at least ${DAY_MS} (a day)`,
+});
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
+
+const integers = list.pipe(z.array(integer(0, LIMITS.windowMs)));
+
+const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
+
+/** The message must not contain the URL, which holds the password. */
+const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
+
+const amqpUrl = url(/^amqps?$/, 'an amqp:// or amqps:// URL');
+
+/** None if the text is "none". A missing variable does not mean that: events would be dropped because of a typo. */
+const brokerUrls = list
+  .pipe(z.array(z.string()).min(1, 'must name at least one URL, or be "none"'))
+  .transform((urls) => (urls.join() === 'none' ? [] : urls))
+  .pipe(z.array(amqpUrl));
+
+const required = { error: 'must be set' };
+
+const policy = z.strictObject({
+  paymentWindowMs: z.number().optional(),
+  graceMs: z.number().optional(),
+  graceMsByProvider: z.record(z.string(), z.number()).optional(),
+  reminderOffsetsMs: z.array(z.number()).optional(),
+  minPaymentWindowMs: z.number().optional(),
+  maxPaymentWindowMs: z.number().optional(),
+  latePayment: z.string().optional(),
+  surplusPayment: z.string().optional(),
+  overpayment: z.string().optional(),
+  partialPayment: z.string().optional(),
+  lateWatchOffsetsMs: z.array(z.number()).optional(),
+  maxAttempts: z.number().optional(),
+  unknownProviders: z.string().optional(),
+  placedEvents: z.string().optional(),
+});
+
+const policies = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return parseConfigJson(text);
+    } catch (error) {
+      const noJson = 'must be JSON, for example {"shop-1":{"paymentWindowMs":900000}}';
+      context.addIssue({ code: 'custom', message: error instanceof ReservedNameError ? error.message : noJson });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string(), policy));
+
+const NAMES = ['loopback', 'linklocal', 'uniquelocal'];
+
+const WANTED =
+  'must be the number of proxies in front of the service (1 to 99), or their addresses, comma-separated: IP addresses, ' +
+  `networks such as 10.0.0.0/8, ${NAMES.join(', ')}`;
+
+/** The environment without the order policies, which policySchema validates. */
+export const configSchema = z.object({
+  PORT: integer(0, 65_535).default(3_000),
+  HOST: z.string().default('0.0.0.0'),
+  PUBLISHED_ADDRESS: z.string().optional(),
+  TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
+  OPERATOR_KEYS: list.superRefine(checkOperatorKeys).default([]),
+  API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
+  RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
+  RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
+  RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
+  DATABASE_URL: z.string(required).superRefine(checkDatabaseUrl),
+  DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
+  DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
+  DATABASE_SCHEMA: z.string().superRefine(checkSchemaName).default('order_timeout'),
+  RABBITMQ_URLS: z.string({ error: 'must be set; "none" means that there is no broker' }).pipe(brokerUrls),
+  RABBITMQ_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
+    .default('order-timeout.v1'),
+  RABBITMQ_REPLY_PREFIXES: list.default([]),
+  RABBITMQ_QUEUE_TYPE: oneOf(['quorum', 'classic']).default('quorum'),
+  DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),
+  LADDER_BASE: integer(2, 100).optional(),
+  LADDER_UNIT_MS: integer(1, DAY_MS).optional(),
+  HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
+  SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(2_000),
+  SWEEP_MARGIN_MS: integer(0, DAY_MS).default(3_000),
+  RETENTION_FINISHED_ORDERS_MS: retention.optional(),
+  RETENTION_IDEMPOTENCY_KEYS_MS: retention.optional(),
+  RETENTION_SETTLED_MONEY_MS: retention.optional(),
+  RETENTION_INTERVAL_MS: integer(1_000, DAY_MS).optional(),
+  HTTP_PAYMENT_PROVIDER_NAME: z
+    .string()
+    .regex(LIMITS.provider, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
+    .default('http'),
+  HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
+  HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  PAYMENT_PROVIDERS_FILE: z.string().optional(),
+  WEBHOOK_URL: url(/^https$/, 'an https:// URL').optional(),
+  WEBHOOK_SECRETS: list.optional(),
+  WEBHOOKS_FILE: z.string().optional(),
+  LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
+  SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
+});
+
+/** JSON in the configuration has a name that the schemas would drop. */
+class ReservedNameError extends Error {
+  constructor() {
+    super('must not use "__proto__" as a name');
+  }
+}
+
+/** The order policies of the environment. */
+export const policySchema = z.object({
+  PAYMENT_WINDOW_MS: integer(0, LIMITS.windowMs).optional(),
+  GRACE_MS: integer(0, LIMITS.graceMs).optional(),
+  REMINDER_OFFSETS_MS: integers.optional(),
+  LATE_PAYMENT: oneOf(POLICY_WORDS.latePayment).optional(),
+  SURPLUS_PAYMENT: oneOf(POLICY_WORDS.surplusPayment).optional(),
+  OVERPAYMENT: oneOf(POLICY_WORDS.overpayment).optional(),
+  PARTIAL_PAYMENT: oneOf(POLICY_WORDS.partialPayment).optional(),
+  LATE_WATCH_OFFSETS_MS: integers.optional(),
+  MAX_PAYMENT_ATTEMPTS: integer(1, 1_000).optional(),
+  UNKNOWN_PROVIDERS: oneOf(POLICY_WORDS.unknownProviders).optional(),
+  PLACED_EVENTS: oneOf(POLICY_WORDS.placedEvents).optional(),
+  MERCHANT_POLICIES: policies.optional(),
+});
+
+function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
+  const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);
+  for (const message of problems) context.addIssue({ code: 'custom', message });
+}
+
+function checkOperatorKeys(keys: readonly string[], context: z.RefinementCtx): void {
+  for (const message of findOperatorKeyProblems(keys)) context.addIssue({ code: 'custom', message });
+}
+
+/** The messages must not contain the URL, which holds the password. */
+function checkDatabaseUrl(url: string, context: z.RefinementCtx): void {
+  const servers = parseServerUrls(url);
+  const problem = servers ? findSessionProblem(servers) : 'must be a postgresql:// URL';
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+}
+
+function checkSchemaName(schema: string, context: z.RefinementCtx): void {
+  for (const problem of findSchemaNameProblems(schema)) {
+    context.addIssue({ code: 'custom', message: problem.replace(/^schema /, '') });
+  }
+}
+
+/**
+ * Parses JSON whose objects have names that people choose, such as merchants. The schemas silently drop `__proto__`, so
+ * it is rejected here.
+ *
+ * @throws SyntaxError if the text is not JSON; its message quotes the text.
+ * @throws ReservedNameError
+ */
+export function parseConfigJson(text: string): unknown {
+  return JSON.parse(text, (name, value: unknown) => {
+    if (name === '__proto__') throw new ReservedNameError();
+    return value;
+  });
+}
+
+/** The number of proxies in front of the service, or their addresses, as Express's `trust proxy` takes them. */
+type TrustedProxies = number | readonly string[];
+
+/** Parses "2" or "loopback, 10.0.0.0/8". For `z.transform`. */
+function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  const proxies = text.split(',').map((part) => part.trim());
+  if (proxies.every(isProxy)) return proxies;
+  const isBoolean = text.trim().toLowerCase() === 'true';
+  const why = isBoolean ? '; "true" would trust every address that a client claims' : '';
+  context.addIssue({ code: 'custom', message: `${WANTED}${why}` });
+  return z.NEVER;
+}
+
+function isProxy(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (NAMES.includes(text)) return true;
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  // A network of zero bits would be every address.
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }

@@ -1,12 +1,20 @@
-import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { type Server } from 'node:http';
+import { Logger, type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { NestFactory, APP_FILTER } from '@nestjs/core';
+import { type Server, type IncomingMessage } from 'node:http';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { AppModule } from './app.module';
-import { type ServiceConfig } from './config';
-import { PinoLogger } from '../operations';
-import { limitBodies } from './limit-bodies';
+import { DataSource } from 'typeorm';
+import { PinoLogger, OperationsModule } from '../operations';
 import { RabbitServer } from '../rabbit';
+import { SystemClock } from '../clock';
+import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
+import { ProblemFilter, pathOf } from '../api/http';
+import { HttpPaymentProvider } from '../payments';
+import { OWNS_DATABASE } from '../timeouts';
+import { retryWhileUnavailable } from '../database';
+import { type ServiceConfig } from './config';
+import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
+import { loadWebhooks } from './load-webhooks';
+import { dataSourceOptions } from './open-database';
 
 /**
  * Load balancers keep idle connections for 60 s, and should be the ones to close them. With Node's default of 5 s, some
@@ -41,4 +49,114 @@ export async function startService(app: NestExpressApplication, { port, host }: 
   await app.startAllMicroservices();
   await app.listen(port, host);
   new Logger('Service').log(`listening on ${await app.getUrl()}`);
+}
+
+/** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
+@Module({})
+class AppModule {
+  static forRoot(config: ServiceConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        DatabaseModule.forRoot(config.database),
+        OrderTimeoutModule.forRootAsync({
+          http: true,
+          contract: true,
+          operator: true,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
+        }),
+        OperationsModule,
+      ],
+      // For requests that reach no controller, such as unknown routes and bad JSON. Controllers use the filter
+      // themselves.
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+    };
+  }
+}
+
+/** What the service gives OrderTimeoutModule. */
+export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+  const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
+  const webhooks = loadWebhooks(config);
+  return {
+    dataSource,
+    schema: database.schema,
+    rabbit,
+    transport,
+    ladder,
+    horizonMs,
+    sweep,
+    orders,
+    retention: config.retention,
+    ...providersOf(config),
+    ...(webhooks && { webhooks }),
+    apiKeys: http.apiKeys,
+    operatorKeys: http.operatorKeys,
+    rateLimits,
+    shutdownTimeoutMs: config.shutdownTimeoutMs,
+    [OWNS_DATABASE]: true,
+  };
+}
+
+function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
+  const clock = new SystemClock();
+  const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
+  if (paymentProvidersFile === undefined) return { providers: own, resilience: {} };
+  const { providers, resilience } = loadPaymentProviders(paymentProvidersFile, clock);
+  return { providers: [...own, ...providers], resilience };
+}
+
+/** The connections of the service. Retries an unavailable server at the start, but not a wrong password. */
+@Module({})
+class DatabaseModule implements OnApplicationShutdown {
+  constructor(private readonly dataSource: DataSource) {}
+
+  static forRoot(config: ServiceConfig['database']): DynamicModule {
+    return {
+      module: DatabaseModule,
+      global: true,
+      providers: [{ provide: DataSource, useFactory: () => connect(config) }],
+      exports: [DataSource],
+    };
+  }
+
+  /** After everything that uses the connections has stopped. */
+  async onApplicationShutdown(): Promise<void> {
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+  }
+}
+
+function connect(config: ServiceConfig['database']): Promise<DataSource> {
+  return retryWhileUnavailable(new SystemClock(), () => new DataSource(dataSourceOptions(config)).initialize());
+}
+
+const LIMIT = '256kb';
+
+/** Room for 1,000 orders with a few lines each. */
+const BULK_LIMIT = '2mb';
+
+/**
+ * Parses JSON bodies, with a larger limit for bulk requests, and keeps the signed bytes of provider notifications. For
+ * an application with `bodyParser: false`.
+ */
+function limitBodies(app: NestExpressApplication): void {
+  app.useBodyParser('raw', { limit: LIMIT, type: isNotification });
+  app.useBodyParser('json', { limit: BULK_LIMIT, type: (request) => isJson(request) && isBulk(request) });
+  app.useBodyParser('json', {
+    limit: LIMIT,
+    type: (request) => isJson(request) && !isBulk(request) && !isNotification(request),
+  });
+}
+
+function isBulk({ url }: IncomingMessage): boolean {
+  return pathOf(url) === '/orders/bulk';
+}
+
+function isNotification({ url }: IncomingMessage): boolean {
+  return /^\/payments\/[^/]+\/notify$/.test(pathOf(url));
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  return /^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(headers['content-type'] ?? '');
 }

@@ -1,5 +1,4 @@
-export { type Server, loadCommandConfig } from './command-config';
-export { openCommandContext } from './command-context';
+export { type Server, loadCommandConfig, openCommandContext } from './command-context';
 export { type Environment, loadConfig, type ServiceConfig } from './config';
 export { createService, startService } from './create-service';
 export { openDatabase } from './open-database';

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { type Clock } from '../clock';
-import { InvalidOptionsError } from '../errors';
-import { type ResilienceOptions, type PaymentProvider } from '../payments';
-import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
-import { readConfigFile, withFiles } from './read-config-file';
+import { InvalidOptionsError, MissingPackageError } from '../errors';
+import { type ResilienceOptions, type PaymentProvider, HttpPaymentProvider } from '../payments';
+import type * as Alipay from '../payments/alipay';
+import type * as Stripe from '../payments/stripe';
+import type * as WechatPay from '../payments/wechat-pay';
+import { readConfigFile, withFiles } from './load-webhooks';
 
 const VARIABLE = 'PAYMENT_PROVIDERS_FILE';
 
@@ -12,6 +14,10 @@ export interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
 }
+
+/* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only if its provider is configured */
+/** Types of providers in the providers file. */
+const PROVIDER_TYPES = ['alipay', 'wechat-pay', 'stripe', 'http'] as const;
 
 const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;
 
@@ -22,6 +28,7 @@ const entry = z.looseObject(
   },
   NOTHING,
 );
+
 const entries = z.array(entry, NOTHING);
 
 /**
@@ -58,4 +65,41 @@ function problemsOf(error: unknown): readonly string[] {
 
 function failed(problems: readonly string[]): InvalidOptionsError {
   return new InvalidOptionsError(VARIABLE, problems);
+}
+
+type ProviderType = (typeof PROVIDER_TYPES)[number];
+
+type Create = (options: never, clock: Clock) => PaymentProvider;
+
+const CREATE: Readonly<Record<ProviderType, () => Create>> = {
+  alipay: () => {
+    const { AlipayProvider } = require('../payments/alipay') as typeof Alipay;
+    return (options, clock) => new AlipayProvider(options, clock);
+  },
+  'wechat-pay': () => {
+    const { WechatPayProvider } = require('../payments/wechat-pay') as typeof WechatPay;
+    return (options, clock) => new WechatPayProvider(options, clock);
+  },
+  stripe: () => {
+    const { StripeProvider } = require('../payments/stripe') as typeof Stripe;
+    return (options, clock) => new StripeProvider(options, clock);
+  },
+  http: () => (options, clock) => new HttpPaymentProvider(options, clock),
+};
+
+/**
+ * @param options not validated: the provider's class validates them.
+ * @throws InvalidOptionsError with every invalid option, or the package that is not installed.
+ */
+function createPaymentProvider(type: ProviderType, options: unknown, clock: Clock): PaymentProvider {
+  return load(type)(options as never, clock);
+}
+
+function load(type: ProviderType): Create {
+  try {
+    return CREATE[type]();
+  } catch (error) {
+    if (!(error instanceof MissingPackageError)) throw error;
+    throw new InvalidOptionsError(type, [`needs the package ${error.packageName}: npm install ${error.packageName}`]);
+  }
 }

@@ -1,6 +1,6 @@
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { connectionOptions, PLAN_BY_INDEX, type PreparingClient } from '../database';
 import { type ServiceConfig } from './config';
-import { dataSourceOptions } from './data-source-options';
 
 const POOL_SIZE = 4;
 
@@ -10,4 +10,12 @@ const POOL_SIZE = 4;
  */
 export function openDatabase(database: ServiceConfig['database']): Promise<DataSource> {
   return new DataSource(dataSourceOptions({ ...database, poolSize: POOL_SIZE, prepares: false })).initialize();
+}
+
+const PLANNING = { onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
+
+/** How the service connects to PostgreSQL. */
+export function dataSourceOptions({ url, poolSize, prepares }: ServiceConfig['database']): DataSourceOptions {
+  const options = connectionOptions({ url, poolSize, preparedStatements: prepares });
+  return { ...options, extra: { ...(options.extra as object), ...(prepares ? PLANNING : {}) } };
 }

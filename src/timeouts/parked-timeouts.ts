@@ -2,7 +2,7 @@ import { ownQuery, ownTransaction } from '../database';
 import { type DataSource } from 'typeorm';
 import { announceAfterCommit, type AnnouncedWakeUp, insertWakeUps } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
-import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';
+import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
 
 interface ParkedDependencies {
   readonly dataSource: DataSource;

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type SettledRow } from './settling/settled-batch';
+import { type SettledRow } from './settling/outcomes';
 
 /** Hears what the engine did, after the commit. For metrics and logs; must not throw. */
 export interface TimeoutObserver {

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../database';
-import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';
+import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
 
 /** Parked timeouts of one kind, with one reason. */
@@ -14,7 +14,7 @@ export interface ParkedGroup {
 }
 
 /** Which parked timeouts to list. */
-export interface ParkedPage {
+interface ParkedPage {
   readonly kind?: string | undefined;
   /** As a ParkedGroup has it. */
   readonly reason?: string | undefined;
@@ -33,6 +33,7 @@ export interface DueCounts {
 
 /** Counting stops here: a larger number would need to read more rows than a person can wait for. */
 export const COUNT_LIMIT = 10_001;
+
 /** Per minute, because there are 60 minutes. */
 export const MINUTE_LIMIT = 2_001;
 
@@ -138,4 +139,83 @@ export class TimeoutSummary {
     return `SELECT t.* FROM ${this.schema}.timeout t
              WHERE t.state = 'parked' AND ${scope.condition('t', '$1')}`;
   }
+}
+
+/** How many timeouts of a kind there are. */
+export interface TimeoutCounts {
+  readonly kind: string;
+  readonly pending: number;
+  /** Of the pending ones, those that may be handled now. */
+  readonly overdue: number;
+  readonly parked: number;
+}
+
+/** Counts the timeouts of every kind. Reads the whole table: about a second per million. */
+export function countTimeouts(dataSource: DataSource, schema: string): Promise<TimeoutCounts[]> {
+  return ownQuery(
+    dataSource,
+    `SELECT kind, (count(*) FILTER (WHERE state = 'pending'))::int AS pending,
+            (count(*) FILTER (WHERE state = 'pending' AND next_attempt_at <= now()))::int AS overdue,
+            (count(*) FILTER (WHERE state = 'parked'))::int AS parked
+       FROM ${schema}.timeout GROUP BY kind ORDER BY kind`,
+  );
+}
+
+/** Rows that are read for each kind, at most. While a provider is paused, the first one counts. */
+const MOST_READ = 10_000;
+
+/**
+ * How long the most overdue timeout of each kind has been waiting, in seconds; kinds with nothing overdue are absent. What
+ * is looked up again and again waits from its next time on. What cannot be looked up, because its provider is paused,
+ * waits from its deadline on (`asked_since` is before it). Reads little by indexes, so it may be asked at every scrape.
+ */
+export async function oldestOverdue(dataSource: DataSource, schema: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await ownQuery<{ kind: string; seconds: number }[]>(
+    dataSource,
+    `
+    WITH RECURSIVE kinds AS (
+      SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
+      UNION ALL
+      SELECT (SELECT min(t.kind) FROM ${schema}.timeout t WHERE t.state = 'pending' AND t.kind > kinds.kind)
+        FROM kinds WHERE kinds.kind IS NOT NULL),
+    oldest AS MATERIALIZED (
+      SELECT kind, LEAST(
+               (SELECT t.next_attempt_at FROM ${schema}.timeout t
+                 WHERE t.kind = kinds.kind AND t.state = 'pending' ORDER BY t.next_attempt_at LIMIT 1),
+               (SELECT min(again.due_at) FROM (
+                  SELECT t.due_at, t.asked_since FROM ${schema}.timeout t
+                   WHERE t.kind = kinds.kind AND t.state = 'pending' AND t.next_attempt_at > t.due_at
+                   ORDER BY t.due_at LIMIT ${MOST_READ}) AS again
+                 WHERE again.asked_since < again.due_at)) AS due_at
+        FROM kinds WHERE kind IS NOT NULL)
+    SELECT kind, extract(epoch FROM now() - due_at)::float8 AS seconds FROM oldest WHERE due_at <= now()`,
+  );
+  return new Map(rows.map(({ kind, seconds }) => [kind, seconds]));
+}
+
+const UNDECIDED = `state = 'pending' AND next_attempt_at > due_at`;
+
+/**
+ * For how long the oldest timeout of each kind has been past its deadline without an answer, in seconds. It is asked again in
+ * time, so it is not overdue: nothing else tells that an order has been held open for days. Kinds without one are absent.
+ */
+export async function oldestUndecided(dataSource: DataSource, schema: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await ownQuery<{ kind: string; seconds: number }[]>(
+    dataSource,
+    `
+    WITH RECURSIVE oldest AS (
+      (SELECT kind, due_at FROM ${schema}.timeout WHERE ${UNDECIDED} ORDER BY kind, due_at LIMIT 1)
+      UNION ALL
+      SELECT next.kind, next.due_at
+        FROM oldest, LATERAL (SELECT t.kind, t.due_at FROM ${schema}.timeout t
+                               WHERE ${UNDECIDED} AND t.kind > oldest.kind ORDER BY t.kind, t.due_at LIMIT 1) next)
+    SELECT kind, extract(epoch FROM now() - due_at)::float8 AS seconds FROM oldest WHERE due_at <= now()`,
+  );
+  return new Map(rows.map(({ kind, seconds }) => [kind, seconds]));
+}
+
+/** SQL: the timeouts of one kind that are past their deadline and asked again. @param kind as SQL text */
+export function undecidedTimeouts(schema: string, kind: string): string {
+  return `(SELECT key, due_at, asked_since, last_error FROM ${schema}.timeout
+            WHERE kind = ${kind} AND ${UNDECIDED} AND due_at <= now())`;
 }

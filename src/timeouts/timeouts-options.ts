@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../delay';
 import {
   assertOptionsObject,
@@ -8,8 +8,16 @@ import {
   withoutUndefined,
 } from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
-import { type DatabaseOptions, findSchemaNameProblems, nameOwnSchema } from '../database';
-import { type Connection, connectionOf, findConnectionProblems } from './startup/connection';
+import {
+  type DatabaseOptions,
+  findSchemaNameProblems,
+  nameOwnSchema,
+  connectionOptions,
+  findDatabaseProblems,
+  resolveDatabaseOptions,
+  retryWhileUnavailable,
+} from '../database';
+import { type Clock } from '../clock';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
@@ -111,12 +119,16 @@ const LADDER_OPTIONS = Object.keys({ base: true, unitMs: true } satisfies Record
   keyof NonNullable<TimeoutsOptions['ladder']>,
   true
 >);
+
 const SWEEP_OPTIONS = Object.keys({ intervalMs: true, marginMs: true, budgetMs: true } satisfies Record<
   keyof SweepOptions,
   true
 >);
+
 const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
+
 const DAY_MS = 86_400_000;
+
 /** The plugin takes at most 49.7 days; a horizon above 30 would bring its limits back. */
 const MAX_HORIZON_MS = 30 * DAY_MS;
 
@@ -178,4 +190,43 @@ function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): s
   within('sweep.budgetMs', sweep.budgetMs, 100, DAY_MS);
   within('shutdownTimeoutMs', shutdownTimeoutMs, 0, 600_000);
   return problems;
+}
+
+/** How the module connects: by one of these. */
+interface ConnectionChoice {
+  readonly dataSource?: DataSource | undefined;
+  readonly database?: string | DatabaseOptions | undefined;
+}
+
+/** A DataSource, and whether the module connects and ends it. */
+interface Connection {
+  readonly dataSource: DataSource;
+  readonly ownsConnection: boolean;
+}
+
+/** Every problem with the choice. */
+export function findConnectionProblems({ dataSource, database }: ConnectionChoice): string[] {
+  if (dataSource !== undefined && database !== undefined) return ['give either dataSource or database, not both'];
+  if (database !== undefined) return findDatabaseProblems(resolveDatabaseOptions(database));
+  if (dataSource?.options.type === 'postgres') return [];
+  return [
+    'dataSource must be a TypeORM DataSource of type "postgres"; without one, give database the URL of the server',
+  ];
+}
+
+/** A choice without problems, not connected yet. */
+export function connectionOf({ dataSource, database }: ConnectionChoice): Connection {
+  if (dataSource) return { dataSource, ownsConnection: false };
+  const own = new DataSource(connectionOptions(resolveDatabaseOptions(database ?? '')));
+  return { dataSource: own, ownsConnection: true };
+}
+
+/** Connects a DataSource of our own. It waits half a minute for a server that is not there yet. */
+export async function openConnection({ dataSource, ownsConnection }: Connection, clock: Clock): Promise<void> {
+  if (ownsConnection) await retryWhileUnavailable(clock, () => dataSource.initialize());
+}
+
+/** Ends a DataSource of our own. */
+export async function endConnection({ dataSource, ownsConnection }: Connection): Promise<void> {
+  if (ownsConnection && dataSource.isInitialized) await dataSource.destroy();
 }

@@ -5,22 +5,116 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
+  ConfigurableModuleBuilder,
+  type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
-import { CLOCK } from '../clock';
+import { CLOCK, type Clock, SystemClock } from '../clock';
 import { Outbox } from '../outbox';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
-import { endConnection } from './startup/connection';
-import { refuseSecondImport } from './startup/refuse-second-import';
+import {
+  endConnection,
+  type ResolvedTimeoutsOptions,
+  type TimeoutsOptions,
+  openConnection,
+  resolveTimeoutsOptions,
+} from './timeouts-options';
+import { refuseSecondImport } from './startup/assert-database';
 import { TimeoutEngine } from './timeout-engine';
 import { TimeoutSummary } from './timeout-summary';
-import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
+import { TimeoutHandlerExplorer } from './handlers/registered-handler';
 import { TimeoutObservers } from './timeout-observer';
-import { TimeoutScheduler } from './scheduling/timeout-scheduler';
-import { type ResolvedTimeoutsOptions } from './timeouts-options';
-import { ConfigurableModuleClass } from './timeouts.module-definition';
-import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.providers';
+import { TimeoutScheduler, TimeoutQueries } from './scheduling/timeout-scheduler';
+import { UnknownTimeoutKindError } from './errors';
+
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS } =
+  new ConfigurableModuleBuilder<TimeoutsOptions>()
+    .setClassMethodName('forRoot')
+    .setExtras({ isGlobal: true }, (definition, { isGlobal }) => ({ ...definition, global: isGlobal }))
+    .build();
+
+/** Injection token of the checked options. */
+export const RESOLVED_TIMEOUTS_OPTIONS = Symbol('order-timeout:timeouts-options');
+
+const clock: Provider = { provide: CLOCK, useClass: SystemClock };
+
+const options: Provider = {
+  provide: RESOLVED_TIMEOUTS_OPTIONS,
+  inject: [TIMEOUTS_OPTIONS, CLOCK],
+  useFactory: openTimeouts,
+};
+
+const rabbit: Provider = {
+  provide: RabbitClient,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS, CLOCK],
+  useFactory: (resolved: ResolvedTimeoutsOptions, time: Clock) => new RabbitClient(resolved.rabbit, time),
+};
+
+const outbox: Provider = {
+  provide: Outbox,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ schema, horizonMs, hasOutboxReader }: ResolvedTimeoutsOptions) =>
+    new Outbox({ schema, horizonMs, hasReader: hasOutboxReader }),
+};
+
+const engine: Provider = {
+  provide: TimeoutEngine,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS, RabbitClient, Outbox, TimeoutObservers, CLOCK],
+  useFactory: (
+    resolved: ResolvedTimeoutsOptions,
+    client: RabbitClient,
+    box: Outbox,
+    observers: TimeoutObservers,
+    time: Clock,
+  ) => new TimeoutEngine(resolved, client, box, observers, time),
+};
+
+const scheduler: Provider = {
+  provide: TimeoutScheduler,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutEngine],
+  useFactory: (
+    { dataSource, schema, horizonMs, transport, consume }: ResolvedTimeoutsOptions,
+    running: TimeoutEngine,
+  ) =>
+    new TimeoutScheduler({
+      dataSource,
+      horizonMs,
+      queries: new TimeoutQueries(schema),
+      writesWakeUps: transport !== 'none',
+      checkKind: (kind) => {
+        if (consume && !running.kinds.includes(kind)) throw new UnknownTimeoutKindError(kind);
+      },
+      wake: (refs, cause) => running.wake(refs, cause),
+    }),
+};
+
+const parked: Provider = {
+  provide: ParkedTimeouts,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ dataSource, schema, transport, horizonMs }: ResolvedTimeoutsOptions) =>
+    new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none', horizonMs }),
+};
+
+const summary: Provider = {
+  provide: TimeoutSummary,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new TimeoutSummary(dataSource, schema),
+};
+
+/** Everything TimeoutsModule provides. */
+const TIMEOUTS_PROVIDERS: Provider[] = [
+  clock,
+  options,
+  rabbit,
+  outbox,
+  TimeoutObservers,
+  TimeoutHandlerExplorer,
+  engine,
+  scheduler,
+  parked,
+  summary,
+];
 
 /**
  * Durable timeouts for any purpose: schedule them in your own transaction, handle them in a provider marked with
@@ -71,4 +165,11 @@ export class TimeoutsModule
   onApplicationShutdown(): Promise<void> {
     return endConnection(this.options);
   }
+}
+
+/** The options in full, with a connection that is open. */
+export async function openTimeouts(raw: TimeoutsOptions, time: Clock): Promise<ResolvedTimeoutsOptions> {
+  const resolved = resolveTimeoutsOptions(raw);
+  await openConnection(resolved, time);
+  return resolved;
 }

@@ -1,4 +1,1 @@
-export { activeTraceparent } from './active-traceparent';
-export { inSpan, type SpanPlan } from './in-span';
-export { messagingAttributes } from './messaging-attributes';
-export { traceparentOf } from './traceparent';
+export { activeTraceparent, inSpan, type SpanPlan, messagingAttributes, traceparentOf } from './spans';

@@ -1,4 +1,6 @@
-import { type OrderEventType } from '../orders';
+import { z } from 'zod';
+import { type OrderEventType, ORDER_EVENT_TYPES } from '../orders';
+import { InvalidOptionsError } from '../errors';
 
 /** Signed webhooks about orders, as Standard Webhooks describes them. */
 export interface WebhookOptions {
@@ -27,4 +29,81 @@ export interface WebhookEndpoint {
   readonly concurrency?: number;
   /** Whether the URL may lead to a private or loopback address. @default false */
   readonly allowPrivateNetwork?: boolean;
+}
+
+const SECOND_MS = 1_000;
+
+const MINUTE_MS = 60 * SECOND_MS;
+
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The schedule that Standard Webhooks gives as an example: ten attempts in three days. */
+const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+];
+
+const LONGEST_DELAY_MS = 30 * 24 * HOUR_MS;
+
+const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+
+/** The message must not contain the secret. */
+const secret = z
+  .string()
+  .refine(isSecret, 'must be "whsec_" and 24 to 64 random bytes in base64, for example from: openssl rand -base64 32');
+
+const endpoint = z
+  .strictObject({
+    name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"'),
+    url: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).transform((text) => new URL(text)),
+    secrets: z.array(secret).min(1, 'must name at least one secret'),
+    events: z
+      .array(z.enum(ORDER_EVENT_TYPES, `must be some of ${ORDER_EVENT_TYPES.join(', ')}`))
+      .default([...ORDER_EVENT_TYPES]),
+    concurrency: z.int().min(1).max(1_000).default(10),
+    allowPrivateNetwork: z.boolean().default(false),
+  })
+  .refine(({ url, allowPrivateNetwork }) => url.protocol === 'https:' || allowPrivateNetwork, {
+    path: ['url'],
+    error: 'must be an https:// URL; http:// needs allowPrivateNetwork: true',
+  })
+  .refine(({ url }) => url.username === '' && url.password === '', {
+    path: ['url'],
+    error: 'must not contain a user or a password',
+  });
+
+const schema = z.strictObject({
+  endpoints: z.array(endpoint).superRefine(refuseSameNames),
+  timeoutMs: z.int().min(SECOND_MS).max(MINUTE_MS).default(15_000),
+  retryDelaysMs: z.array(z.int().min(0).max(LONGEST_DELAY_MS)).min(1).default(RETRY_DELAYS_MS),
+});
+
+export type ResolvedWebhookOptions = Readonly<z.output<typeof schema>>;
+
+export type ResolvedEndpoint = Readonly<z.output<typeof endpoint>>;
+
+/** @throws InvalidOptionsError with every problem, without secrets and URLs. */
+export function resolveWebhookOptions(options: WebhookOptions): ResolvedWebhookOptions {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'they'} ${message}`);
+  throw new InvalidOptionsError('webhooks', problems);
+}
+
+function isSecret(text: string): boolean {
+  const [, encoded] = SECRET.exec(text) ?? [];
+  if (encoded === undefined || encoded.length % 4 !== 0) return false;
+  const { length } = Buffer.from(encoded, 'base64');
+  return length >= 24 && length <= 64;
+}
+
+function refuseSameNames(endpoints: readonly { readonly name: string }[], context: z.RefinementCtx): void {
+  const names = new Set<string>();
+  for (const { name } of endpoints) {
+    if (names.has(name))
+      context.addIssue({ code: 'custom', message: `must have distinct names ("${name}" is repeated)` });
+    names.add(name);
+  }
 }

@@ -1,13 +1,23 @@
-import { type OnApplicationShutdown } from '@nestjs/common';
+import { type OnApplicationShutdown, Logger } from '@nestjs/common';
+import { Webhook } from 'standardwebhooks';
 import { type Clock } from '../clock';
 import { deliveryLimits, type OrderListeners } from '../orders';
-import { registeredHandler, type TimeoutEngine, type TimeoutScheduler } from '../timeouts';
-import { RemovedEndpointHandler } from './removed-endpoint-handler';
-import { type ResolvedEndpoint, type ResolvedWebhookOptions } from './resolve-webhook-options';
-import { WebhookHandler } from './webhook-handler';
+import {
+  registeredHandler,
+  type TimeoutEngine,
+  type TimeoutScheduler,
+  DONE,
+  type DueTimeout,
+  LOOK_UP,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../timeouts';
+import { FailureLog } from '../errors';
+import { type ResolvedEndpoint, type ResolvedWebhookOptions } from './webhook-options';
+import { WebhookClient, type WebhookResponse } from './webhook-client';
 
 /** Start of the kinds whose timeouts are webhook deliveries. The rest is the endpoint's name. */
-export const WEBHOOK_KIND = 'order-webhook.';
+const WEBHOOK_KIND = 'order-webhook.';
 
 interface Dependencies {
   readonly options: ResolvedWebhookOptions | undefined;
@@ -53,5 +63,138 @@ export class Webhooks implements OnApplicationShutdown {
     engine.register([registeredHandler(kind, handler, deliveryLimits(limits))]);
     listeners.subscribe(endpoint.events, kind);
     this.handlers.push(handler);
+  }
+}
+
+/** Share of a wait that is added at random, so that what failed together does not come back together. */
+const JITTER = 0.1;
+
+/** Sends the events of one endpoint, as look-ups: outside any transaction, under a lease. */
+class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
+  private readonly failures: FailureLog;
+  private readonly signer: WebhookSigner;
+  private readonly client: WebhookClient;
+
+  constructor(
+    endpoint: ResolvedEndpoint,
+    private readonly retryDelaysMs: readonly number[],
+    private readonly clock: Clock,
+  ) {
+    this.failures = new FailureLog(new Logger(`Webhook:${endpoint.name}`));
+    this.signer = new WebhookSigner(endpoint.secrets);
+    this.client = new WebhookClient(endpoint);
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.client.close();
+  }
+
+  handleBatch(timeouts: readonly DueTimeout<WebhookVerdict>[]): Promise<TimeoutOutcome[]> {
+    return Promise.resolve(timeouts.map((due) => this.outcomeOf(due)));
+  }
+
+  /** Rejects only when `signal` aborts. The engine would take a network error for one of the database and count nothing. */
+  async lookUp({ key: eventId, payload }: DueTimeout, signal: AbortSignal): Promise<WebhookVerdict> {
+    const body = JSON.stringify(payload);
+    const headers = { ...HEADERS, ...this.signer.headers(eventId, this.clock.now(), body) };
+    const verdict = await this.client
+      .post(body, { ...headers, 'content-length': String(Buffer.byteLength(body)) }, signal)
+      .then((response) => judgeResponse(response, this.clock.now()))
+      .catch((error: unknown): WebhookVerdict => {
+        if (signal.aborted) throw error;
+        return { type: 'failed', reason: error instanceof Error ? error.message : String(error) };
+      });
+    if (verdict.type === 'delivered') this.failures.worked(`accepts events again, first ${eventId}`);
+    else this.failures.failed(`event ${eventId} was not accepted: ${verdict.reason}`);
+    return verdict;
+  }
+
+  private outcomeOf({ answer, attempts }: DueTimeout<WebhookVerdict>): TimeoutOutcome {
+    switch (answer?.type) {
+      case undefined:
+        return LOOK_UP;
+      case 'delivered':
+        return DONE;
+      case 'gone':
+        return { type: 'park', reason: answer.reason };
+      case 'failed': {
+        const { reason, retryAfterMs = 0 } = answer;
+        const delayMs = this.retryDelaysMs[attempts] ?? 0;
+        const afterMs = Math.max(Math.round(delayMs * (1 + JITTER * Math.random())), retryAfterMs);
+        return { type: 'retry', counted: true, reason, afterMs };
+      }
+    }
+  }
+}
+
+const HEADERS = { 'content-type': 'application/json', 'user-agent': 'nestjs-order-timeout' } as const;
+
+/** What became of one attempt. */
+type WebhookVerdict =
+  | { readonly type: 'delivered' }
+  | { readonly type: 'gone'; readonly reason: string }
+  | { readonly type: 'failed'; readonly reason: string; readonly retryAfterMs?: number };
+
+/** The receiver cannot put a delivery off for longer. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
+
+/** Pure. Any status 2xx is a success; 410 says that nothing will ever be accepted; everything else is tried again. */
+export function judgeResponse({ status, retryAfter }: WebhookResponse, nowMs: number): WebhookVerdict {
+  if (status >= 200 && status < 300) return { type: 'delivered' };
+  if (status === 410) return { type: 'gone', reason: 'the endpoint answered 410 Gone; remove it, or replay later' };
+  const reason = status >= 300 && status < 400 ? `HTTP ${status}; redirects are not followed` : `HTTP ${status}`;
+  const retryAfterMs = waitOf(retryAfter, nowMs);
+  return { type: 'failed', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** Seconds, or an HTTP date. */
+function waitOf(retryAfter: string | undefined, nowMs: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_WAIT_MS);
+}
+
+/** Signs webhooks of one endpoint, with each of its secrets. */
+export class WebhookSigner {
+  private readonly keys: readonly Webhook[];
+
+  constructor(secrets: readonly string[]) {
+    this.keys = secrets.map((secret) => new Webhook(secret));
+  }
+
+  /** The headers of one attempt. @param id the same at every attempt @param atMs epoch milliseconds */
+  headers(id: string, atMs: number, body: string): Record<string, string> {
+    const at = new Date(atMs);
+    return {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(atMs / 1_000)),
+      'webhook-signature': this.keys.map((key) => key.sign(id, at, body)).join(' '),
+    };
+  }
+}
+
+/** Longer than a rollout, in which another instance may have the endpoint already, or still. */
+const PATIENCE_MS = 3_600_000;
+
+const PAUSE_MS = 60_000;
+
+/** Keeps deliveries of an endpoint that is not configured here for an hour, and then parks them. */
+class RemovedEndpointHandler implements TimeoutHandlerBatch {
+  constructor(
+    private readonly endpoint: string,
+    private readonly clock: Clock,
+  ) {}
+
+  handleBatch(timeouts: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
+    const reason = `the webhook endpoint "${this.endpoint}" is not configured; configure it and replay, or discard`;
+    const before = this.clock.now() - PATIENCE_MS;
+    return Promise.resolve(
+      timeouts.map(({ dueAt }) =>
+        dueAt.getTime() < before
+          ? { type: 'park', reason }
+          : { type: 'retry', counted: false, afterMs: PAUSE_MS, reason },
+      ),
+    );
   }
 }

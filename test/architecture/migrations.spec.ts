@@ -1,6 +1,5 @@
 import { orderTimeoutMigrations } from '../../src/module';
-import { COMPATIBLE_SINCE } from '../../src/database/compatible-since';
-import { nameOf } from '../../src/database/migrations-table';
+import { COMPATIBLE_SINCE, nameOf } from '../../src/database/migrations';
 
 const names = orderTimeoutMigrations('order_timeout').map(nameOf);
 

@@ -24,16 +24,13 @@ type Table = keyof typeof OWNERS;
 
 /** Files that put the name of a table together, and so hide it from the test below. */
 const COMPOSED = {
-  'database/host-transactions/guarded.ts': 'updates no row of it, only to have a condition looked at',
-  'database/live-migration.ts': 'creates the indexes that the migrations of the modules name',
-  'database/migrations-table.ts': 'the names of the tables that record migrations are constants of this file',
+  'database/host-transactions/explain-failure.ts': 'updates no row of it, only to have a condition looked at',
+  'database/migrations.ts': 'records migrations in tables of its own, and creates the indexes that migrations name',
   'module/grants-sql.ts': 'names the tables that record migrations, and the one with a key',
   'module/uninstall-tables.ts': 'drops what the migrations of all modules have created',
   'operations/doctor/server-examination.ts': 'names in a remedy the table that PostgreSQL has reported',
-  'orders/migrations/create-orders.ts': 'drops the tables that it creates',
-  'orders/migrations/identify-payments.ts': 'takes back what it changes in three tables of orders',
-  'orders/migrations/index-early-money.ts': 'drops the indexes that it creates',
-  'orders/migrations/index-orders.ts': 'drops the indexes that it creates',
+  'orders/migrations/orders.ts': 'drops the tables and indexes that it creates',
+  'orders/migrations/payments.ts': 'takes back what it changes in three tables of orders',
   'orders/retention/purge-orders.ts': 'deletes from five tables of orders alike',
 };
 

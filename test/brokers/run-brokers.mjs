@@ -1,5 +1,5 @@
 // npm run suite -- brokers [--only 3.10|4.0|4.3|cluster]: the specs of the transports and of the engine, and the
-// main scenario, on every series of RabbitMQ that we promise; then a cluster that loses nodes. docs/broker-matrix.md
+// main scenario, on every series of RabbitMQ that we promise; then a cluster that loses nodes. docs/internals/broker-matrix.md
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, join, relative, sep } from 'node:path';
 import { ensureBuilds, typescript } from '../../scripts/setup/build.mjs';

@@ -1,7 +1,6 @@
-import { ANSWERS, REFUSAL } from '../../src/contract/amqp/answers';
-import { EVENTS } from '../../src/contract/amqp/events';
+import { ANSWERS, REFUSAL } from '../../src/contract/amqp/messages';
+import { EVENTS, type Message } from '../../src/contract/amqp/events';
 import { contractDocuments } from './contract-files';
-import { type Message } from '../../src/contract/amqp/message';
 import { Validator } from './validator';
 
 interface Content {

@@ -1,10 +1,7 @@
 import { join } from 'node:path';
 import { asyncApiDocument } from '../../src/contract/amqp/async-api-document';
-import { ANSWERS, REFUSAL } from '../../src/contract/amqp/answers';
-import { COMMANDS } from '../../src/contract/amqp/commands';
-import { EVENTS } from '../../src/contract/amqp/events';
-import { type Messages } from '../../src/contract/amqp/message';
-import { REQUESTS } from '../../src/contract/amqp/requests';
+import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from '../../src/contract/amqp/messages';
+import { EVENTS, type Messages } from '../../src/contract/amqp/events';
 import { openApiDocument } from '../../src/contract/http/open-api-document';
 import { jsonSchema } from '../../src/contract/schema/json-schemas';
 import { packageVersion } from '../../src/errors';

@@ -1,9 +1,4 @@
-import {
-  TIMEOUT_STATUSES,
-  TIMEOUT_STEPS,
-  type TimeoutAction,
-  type TimeoutPresence,
-} from '../../src/timeouts/timeout-status';
+import { TIMEOUT_STATUSES, TIMEOUT_STEPS, type TimeoutAction, type TimeoutPresence } from '../../src/timeouts/timeout';
 import { code } from './markdown';
 import { type Arrow, OUTSIDE, stateDiagram } from './state-diagram';
 
@@ -40,7 +35,7 @@ export function timeoutStatusSection(): string {
   const rows = ACTIONS.map((action) => `| ${code(action)} | ${MEANINGS[action]} |`);
   return `### Timeout status
 
-\`TIMEOUT_STEPS\` in \`src/timeouts/timeout-status.ts\` lists what each action does to a timeout.
+\`TIMEOUT_STEPS\` in \`src/timeouts/timeout.ts\` lists what each action does to a timeout.
 In any other status, the action changes nothing. The start and end points mean that there is no row.
 
 ${stateDiagram(arrows())}

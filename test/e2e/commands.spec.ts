@@ -2,7 +2,7 @@ import { type ConsumeMessage } from 'amqplib';
 import { until } from '../support/engine';
 import { anOrder, bodyOf, openService, type RunningService, withFaultOf } from './running-service';
 
-/** How long a command waits for its order: src/api/amqp/order-commands.controller.ts. */
+/** How long a command waits for its order: src/api/amqp/commands.controller.ts. */
 const PATIENCE_MS = 1_000;
 
 describe('commands over AMQP', () => {

@@ -1,5 +1,5 @@
 import { OperationsModule, OrderTimeoutModule } from '../../src';
-import { ROUTES } from '../../src/api/http/routes';
+import { ROUTES } from '../../src/api/http/problem.filter';
 import { apiKeyEntry } from '../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { firstThat } from '../support/engine';

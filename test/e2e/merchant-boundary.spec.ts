@@ -1,5 +1,5 @@
 import { type NewOrder, Orders } from '../../src';
-import { ROUTES } from '../../src/api/http/routes';
+import { ROUTES } from '../../src/api/http/problem.filter';
 import { makeWorld, SECRET, type World } from './two-merchants';
 import { until } from '../support/engine';
 import { anOrder, type Method } from './running-service';

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { connect, type ChannelModel } from 'amqplib';
 import { SystemClock } from '../../src/clock';
 import { RabbitClient, resolveRabbitOptions, TopologyNames } from '../../src/rabbit';
-import { workQueueArguments } from '../../src/rabbit/queue-arguments';
+import { workQueueArguments } from '../../src/rabbit/topology';
 import { until } from '../support/engine';
 import { OwnBroker } from '../support/servers/own-broker';
 

@@ -4,9 +4,7 @@ import {
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
 } from '../../src/orders/order-timeouts';
-import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
-import { type LockedOrder } from '../../src/orders/order';
-import { type OrderStatus } from '../../src/orders/order-status';
+import { type AttemptKey, isSameAttempt, type LockedOrder, type OrderStatus } from '../../src/orders/order';
 import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
@@ -56,7 +54,7 @@ function purgeRows({ world: { store, agenda, wiring } }: Shop): void {
   store.unmatched.purge(olderThan, isHeld);
 }
 
-/** src/orders/retention/open-items.ts. */
+/** src/orders/retention/purge-orders.ts. */
 function isFinished(shop: Shop, orderId: string): boolean {
   const { store, engine } = shop.world;
   if (!store.has(orderId)) return false;

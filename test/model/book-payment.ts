@@ -1,24 +1,23 @@
-import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { bookMoney, type Money } from '../../src/orders/pay/money';
 import { vouchedBy } from '../../src/orders/pay/claim-payment';
-import { unownedOf } from '../../src/orders/pay/unowned-money';
+import { unownedOf } from '../../src/orders/pay/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
-import { decidePayment } from '../../src/orders/pay/decide-payment';
-import { type LockedOrder } from '../../src/orders/order';
+import { decidePayment } from '../../src/orders/pay/mark-paid';
+import {
+  type LockedOrder,
+  accountOfAttempt,
+  canTakeMoney,
+  isOtherPayment,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../../src/orders/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
 import {
   type UnmatchedHandling,
   type UnmatchedMoney,
   type UnmatchedReason,
 } from '../../src/orders/unmatched/unmatched-money';
-import {
-  accountOfAttempt,
-  canTakeMoney,
-  isOtherPayment,
-  type PaymentAttempt,
-  type PaymentNames,
-} from '../../src/orders/payment-attempt';
-import { transition } from '../../src/orders/transition';
-import { type ActionContext } from '../../src/orders/transition-cause';
+import { transition, type ActionContext } from '../../src/orders/transition';
 import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';
 import { type World } from './world';

@@ -1,12 +1,13 @@
-import { type LockedOrder } from '../../src/orders/order';
-import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import {
+  type LockedOrder,
+  isUndecided,
+  type OrderStatus,
   isBooked,
   isSameAttempt,
   isSameRow,
   isUnconfirmed,
   type PaymentAttempt,
-} from '../../src/orders/payment-attempt';
+} from '../../src/orders/order';
 import { checkUnits, isItsFailure } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';

@@ -1,6 +1,4 @@
-import { type LockedOrder } from '../../src/orders/order';
-import { isSameRow } from '../../src/orders/payment-attempt';
-import { canTransition } from '../../src/orders/order-status';
+import { type LockedOrder, isSameRow, canTransition } from '../../src/orders/order';
 import { type Violation } from './check-end';
 import { type Shop } from './shop';
 import { paymentOf, unitOf } from './truth';

@@ -1,5 +1,4 @@
-import { type LockedOrder } from '../../src/orders/order';
-import { isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { type LockedOrder, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/order';
 import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';

@@ -1,13 +1,7 @@
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { paymentsFound } from '../../src/orders/lookup/with-findings';
-import { type LockedOrder } from '../../src/orders/order';
-import { isUndecided } from '../../src/orders/order-status';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { type Booking, type Money, released } from '../../src/orders/pay/book-money';
-import { isRightful } from '../../src/orders/pay/claim-payment';
-import { unownedOf } from '../../src/orders/pay/unowned-money';
-import { neededPayments } from '../../src/orders/pay/decide-claim';
+import { type AttemptFinding, paymentsFound } from '../../src/orders/lookup/findings';
 import {
+  type LockedOrder,
+  isUndecided,
   areTwoPayments,
   type AttemptKey,
   isBooked,
@@ -17,7 +11,11 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
-} from '../../src/orders/payment-attempt';
+} from '../../src/orders/order';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+import { type Booking, type Money, released } from '../../src/orders/pay/money';
+import { isRightful } from '../../src/orders/pay/claim-payment';
+import { unownedOf, neededPayments } from '../../src/orders/pay/decide-claim';
 import {
   disputedOf,
   isBesideSettled,
@@ -27,10 +25,9 @@ import {
   settledReports,
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
-import { type SamePayments } from '../../src/orders/sql/find-same-payments';
+import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
+import { type SamePayments } from '../../src/orders/sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
-import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -112,7 +109,7 @@ export class Claims {
     }
   }
 
-  /** src/orders/pay/release-claims.ts. */
+  /** src/orders/pay/reconcile-payments.ts. */
   release(orderId: string, watch: (orderId: string) => void): void {
     const { store, engine, agenda, trace } = this.world;
     const order = store.lock(orderId);
@@ -202,7 +199,7 @@ export class Claims {
   }
 }
 
-/** As in src/orders/sql/contested-rows.ts. */
+/** As in src/orders/sql/attempts.ts. */
 const WAITING: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch', 'invalid-amount'];
 
 function isClaimOf(row: UnmatchedRow, orderId: string, key: AttemptKey): boolean {

@@ -1,10 +1,9 @@
 import { isDue } from '../../src/orders/close/decide-closing';
-import { type LockedOrder } from '../../src/orders/order';
+import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/order';
 import { paymentTimeout, refundTimeout } from '../../src/orders/order-timeouts';
-import { bookMoney } from '../../src/orders/pay/book-money';
-import { moneyOf } from '../../src/orders/pay/money-of';
-import { isSettledReport, withStatus } from '../../src/orders/payment-attempt';
-import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
+import { bookMoney } from '../../src/orders/pay/money';
+import { moneyOf } from '../../src/orders/pay/claim-payment';
+import { decideAssignment } from '../../src/orders/unmatched/assign-unmatched';
 import { heldAttempt, isOwnerless } from '../../src/orders/unmatched/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';

@@ -1,10 +1,8 @@
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { isWatched } from '../../src/orders/unmatched/plan-watch';
-import { type LockedOrder } from '../../src/orders/order';
-import { canTakeMoney, isUnconfirmed } from '../../src/orders/payment-attempt';
+import { type AttemptFinding } from '../../src/orders/lookup/findings';
+import { isWatched } from '../../src/orders/unmatched/payment-watch';
+import { type LockedOrder, canTakeMoney, isUnconfirmed } from '../../src/orders/order';
 import { type ClosingPlan } from '../../src/orders/close/plan-closing';
-import { type DueTimeout } from '../../src/timeouts/timeout';
-import { DONE, type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-outcome';
+import { type DueTimeout, DONE, type TimeoutOutcome } from '../../src/timeouts/timeout';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';

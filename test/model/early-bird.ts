@@ -1,5 +1,5 @@
-import { draftAttempt } from '../../src/orders/pay/attempt-draft';
-import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { draftAttempt } from '../../src/orders/pay/money';
+import { type AttemptKey } from '../../src/orders/order';
 import { bookPayment, moneyOf } from './book-payment';
 import { notify } from './notifier';
 import { ProviderPayment } from './provider-payment';

@@ -1,5 +1,10 @@
-import { BOOKED_STATUSES, type AttemptStatus } from '../../src/orders/attempt-status';
-import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import {
+  BOOKED_STATUSES,
+  type AttemptStatus,
+  accountOfAttempt,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../../src/orders/order';
 import { type HandledPayment } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 

@@ -1,20 +1,27 @@
 import { neededPayments } from '../../src/orders/pay/decide-claim';
-import { moneyReceived } from '../../src/orders/pay/money-received';
-import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
+import { moneyReceived } from '../../src/orders/pay/money';
+import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/handle-unmatched';
 import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { type UnmatchedRow } from './unmatched-table';
-import { type LockedContext } from '../../src/orders/unmatched/locked-context';
-import { isWatched, nextWatchAt } from '../../src/orders/unmatched/plan-watch';
-import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
-import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
-import { type LockedOrder } from '../../src/orders/order';
-import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { PART_REASONS, type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
+import {
+  type LockedContext,
+  refundOf,
+  type RefundReason,
+  unmatchedFromAttempt,
+  PART_REASONS,
+  type UnmatchedHandling,
+} from '../../src/orders/unmatched/unmatched-money';
+import { isWatched, nextWatchAt } from '../../src/orders/unmatched/payment-watch';
+import {
+  type LockedOrder,
+  isUndecided,
+  type OrderStatus,
+  isSameRow,
+  type PaymentAttempt,
+} from '../../src/orders/order';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { isSameRow, type PaymentAttempt } from '../../src/orders/payment-attempt';
-import { transition } from '../../src/orders/transition';
-import { type ActionContext } from '../../src/orders/transition-cause';
+import { transition, type ActionContext } from '../../src/orders/transition';
 import { type World } from './world';
 
 /** As in LockedContext. */

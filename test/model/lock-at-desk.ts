@@ -1,7 +1,6 @@
-import { type LockedOrder } from '../../src/orders/order';
-import { isUndecided } from '../../src/orders/order-status';
+import { type LockedOrder, isUndecided } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { moneyReceived } from '../../src/orders/pay/money-received';
+import { moneyReceived } from '../../src/orders/pay/money';
 import { type World } from './world';
 
 /** src/orders/order-transaction.ts: what every use case about one order begins and ends with. */

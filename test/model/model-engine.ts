@@ -1,7 +1,6 @@
 import { type JsonObject } from '../../src/outbox';
-import { type DueTimeout, type TimeoutCause, type TimeoutRef } from '../../src/timeouts/timeout';
-import { type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-outcome';
-import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/settling/resolve-outcome';
+import { type DueTimeout, type TimeoutCause, type TimeoutRef, type TimeoutOutcome } from '../../src/timeouts/timeout';
+import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/settling/outcomes';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, TimeoutTable } from './timeout-table';

@@ -136,7 +136,7 @@ export class ModelProvider {
     return this.pending.has(number);
   }
 
-  /** src/payments/resilience/token-bucket.ts: how long to wait for a turn; undefined: longer than anybody waits. */
+  /** src/payments/resilience/merchant-rate-limit.ts: how long to wait for a turn; undefined: longer than anybody waits. */
   private takeTurn(): number | undefined {
     const { calls } = this.traits;
     if (!calls) return 0;

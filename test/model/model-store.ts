@@ -1,14 +1,8 @@
-import { type AttemptStatus } from '../../src/orders/attempt-status';
-import { bookMoney, type Money } from '../../src/orders/pay/book-money';
-import { decideClaim } from '../../src/orders/pay/decide-claim';
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { type Refund } from '../../src/orders/unmatched/refund';
-import { type LockedOrder } from '../../src/orders/order';
-import { canTransition, type OrderStatus } from '../../src/orders/order-status';
-import { PART_REASONS, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
-import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
-import { moneyOf } from '../../src/orders/pay/money-of';
 import {
+  type AttemptStatus,
+  type LockedOrder,
+  canTransition,
+  type OrderStatus,
   type AttemptKey,
   canTakeMoney,
   isBooked,
@@ -19,15 +13,18 @@ import {
   type PaymentAttempt,
   type PaymentNames,
   withStatus,
-} from '../../src/orders/payment-attempt';
-import { type SamePayments } from '../../src/orders/sql/find-same-payments';
+} from '../../src/orders/order';
+import { bookMoney, type Money } from '../../src/orders/pay/money';
+import { decideClaim } from '../../src/orders/pay/decide-claim';
+import { type AttemptFinding, withFindings } from '../../src/orders/lookup/findings';
+import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
+import { moneyOf } from '../../src/orders/pay/claim-payment';
+import { type SamePayments } from '../../src/orders/sql/lock-orders';
 import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
-import { type Transition } from '../../src/orders/transition';
-import { type TransitionCause } from '../../src/orders/transition-cause';
-import { withFindings } from '../../src/orders/lookup/with-findings';
+import { type Transition, type TransitionCause } from '../../src/orders/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
-import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { isHeld, type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
@@ -116,12 +113,12 @@ export class ModelStore {
     this.put(withFindings(this.lock(orderId), findings));
   }
 
-  /** src/orders/sql/find-same-payments.ts, without the order that asks. */
+  /** src/orders/sql/lock-orders.ts, without the order that asks. */
   bookedElsewhere(orderId: string, names: PaymentNames): PaymentAttempt[] {
     return this.samePayments(names).attempts.filter((attempt) => attempt.orderId !== orderId);
   }
 
-  /** src/orders/sql/find-same-payments.ts. A second payment under one reference is asked for under its first name, too. */
+  /** src/orders/sql/lock-orders.ts. A second payment under one reference is asked for under its first name, too. */
   samePayments(names: PaymentNames & Pick<Money, 'secondOf'>): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
       isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
@@ -279,7 +276,7 @@ export class ModelStore {
     for (const row of rows) this.handled.forgetSettled(row);
   }
 
-  /** src/orders/retention/erase-rows.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
+  /** src/orders/retention/purge-orders.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
   erase(orderId: string, pseudonymOf: (key: AttemptKey) => string): void {
     if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
     const erased = <T extends AttemptKey>(row: T): T => ({ ...row, reference: pseudonymOf(row) });
@@ -333,7 +330,7 @@ export class ModelStore {
     this.answer(order.attempts.filter((attempt) => !before?.attempts.includes(attempt)));
   }
 
-  /** src/orders/sql/write-attempts.ts: what an attempt that is written turns out not to hold needs nobody. */
+  /** src/orders/sql/attempts.ts: what an attempt that is written turns out not to hold needs nobody. */
   private answer(written: readonly PaymentAttempt[]): void {
     if (written.length === 0 || this.unmatched.open().length === 0) return;
     const empty = written.filter(({ paidAmount }) => paidAmount === null);

@@ -1,11 +1,10 @@
 import { closesAt } from '../../src/orders/close/decide-closing';
-import { readConfirmation } from '../../src/orders/lookup/next-step';
-import { declareClosed } from '../../src/orders/operator/decide-manual-close';
-import { decideManualRefund } from '../../src/orders/operator/decide-manual-refund';
-import { decideRevival } from '../../src/orders/operator/decide-revival';
-import { type LockedOrder } from '../../src/orders/order';
+import { readConfirmation } from '../../src/orders/lookup/payment-lookups';
+import { declareClosed } from '../../src/orders/operator/close-order';
+import { decideManualRefund } from '../../src/orders/operator/refund-payment';
+import { decideRevival } from '../../src/orders/operator/revive-order';
+import { type LockedOrder, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';

@@ -1,9 +1,7 @@
 import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/order-timeouts';
-import { readQuery } from '../../src/orders/lookup/next-step';
+import { readQuery } from '../../src/orders/lookup/payment-lookups';
 import { refundsOfCancellation } from '../../src/orders/close/decide-closing';
-import { type LockedOrder } from '../../src/orders/order';
-import { isUndecided } from '../../src/orders/order-status';
-import { canTakeMoney } from '../../src/orders/payment-attempt';
+import { type LockedOrder, isUndecided, canTakeMoney } from '../../src/orders/order';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { type LatePath } from './late-path';
@@ -62,7 +60,7 @@ function needsPerson(late: LatePath, order: LockedOrder): boolean {
   return !returns || late.claims.disputed(returns).length > 0;
 }
 
-/** src/orders/deadline/extend-deadline.ts. */
+/** src/orders/deadline/deadline.ts. */
 function extend({ world }: Shop, orderId: string): void {
   const { store, engine, agenda, random, trace } = world;
   const order = lockAtDesk(world, orderId);
@@ -73,7 +71,7 @@ function extend({ world }: Shop, orderId: string): void {
   trace.note(() => `operator moves the deadline of ${orderId} by ${byMs} ms`);
 }
 
-/** src/orders/pay/check-payment.ts: the buyer comes back to the shop. */
+/** src/orders/pay/reconcile-payments.ts: the buyer comes back to the shop. */
 function checkPayment({ world, late }: Shop, orderId: string): void {
   const { now } = world.agenda;
   for (const attempt of world.store.lock(orderId).attempts.filter(canTakeMoney)) {

@@ -1,7 +1,6 @@
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { type AttemptFinding, waitForProviders } from '../../src/orders/lookup/findings';
 import { isWorthAsking } from '../../src/orders/pay/reconcile-payments';
-import { waitForProviders } from '../../src/orders/lookup/wait-for-providers';
-import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE } from '../../src/timeouts/timeout';
 import { bookPayment, moneyOf } from './book-payment';
 import { queryAll } from './interrogate';
 import { type LatePath } from './late-path';

@@ -1,5 +1,5 @@
-import { accountIn, accountOf } from '../../src/orders/pay/with-account';
-import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
+import { accountIn, accountOf } from '../../src/orders/pay/reported-payment';
+import { type AttemptKey, isSameAttempt } from '../../src/orders/order';
 import { bookPayment, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';

@@ -1,11 +1,9 @@
-import { type LockedOrder } from '../../src/orders/order';
+import { type LockedOrder, type AttemptKey, type PaymentAttempt } from '../../src/orders/order';
 import { type Violation } from './check-end';
 import { tellOfFailedRefund } from './notifier';
 import { Processes, UNKNOWN_ACCOUNT } from './processes';
 import { placedWith } from './early-bird';
-import { OrderPolicies } from '../../src/orders/order-policies';
-import { type AttemptKey, type PaymentAttempt } from '../../src/orders/payment-attempt';
-import { type OrderPolicy } from '../../src/orders/order-policy-options';
+import { OrderPolicies, type OrderPolicy } from '../../src/orders/order-policies';
 import {
   deadlineTimeouts,
   ORDER_LATE_WATCH,

@@ -1,8 +1,7 @@
-import { accountOf } from '../../src/orders/pay/with-account';
-import { draftAttempt } from '../../src/orders/pay/attempt-draft';
+import { accountOf } from '../../src/orders/pay/reported-payment';
+import { draftAttempt } from '../../src/orders/pay/money';
 import { deadlineTimeouts } from '../../src/orders/order-timeouts';
-import { isPayable } from '../../src/orders/order-view';
-import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/order';
 import { sendBuyer } from './buyer';
 import { lockAtDesk } from './lock-at-desk';
 import { cancel } from './people';

@@ -1,12 +1,12 @@
-import { SETTLED_HANDLINGS } from '../../src/orders/retention/settled-money';
-import { type AttemptKey, isSameRow } from '../../src/orders/payment-attempt';
 import {
+  SETTLED_HANDLINGS,
   FAILED_REFUND_REASONS,
   HELD_MONEY_REASONS,
   type UnmatchedHandling,
   type UnmatchedMoney,
   WHOLE_PAYMENT_REASONS,
 } from '../../src/orders/unmatched/unmatched-money';
+import { type AttemptKey, isSameRow } from '../../src/orders/order';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
 /** A row of unmatched_payment, with the name that its evidence has in the database. */
@@ -73,7 +73,7 @@ export class UnmatchedTable {
     for (const { id } of this.rows.filter(isMeant)) this.change(id, { handling });
   }
 
-  /** src/orders/unmatched/unmatched-rows.ts. */
+  /** src/orders/unmatched/unmatched-payment.ts. */
   twins({ id, ...row }: UnmatchedRow): UnmatchedRow[] {
     const reasons = ['unknown-order', 'attempt-mismatch'];
     const isWhole = ({ reason }: Pick<UnmatchedRow, 'reason'>): boolean =>
@@ -92,7 +92,7 @@ export class UnmatchedTable {
     this.change(id, { handling, resolvedAt: now, resolvedBy: 'operator', resolution: 'model' });
   }
 
-  /** src/orders/retention/purge-rows.ts; `isHeld`: something else needs the row, such as a refund that is not done. */
+  /** src/orders/retention/purge.ts; `isHeld`: something else needs the row, such as a refund that is not done. */
   purge(olderThan: Date, isHeld: (key: AttemptKey) => boolean): void {
     const isNeeded = (row: UnmatchedRow): boolean =>
       !isDone(row, isHeld) || (row.handling === 'settled' && isHeld(row));
@@ -164,7 +164,7 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   };
 }
 
-/** src/orders/retention/settled-money.ts. */
+/** src/orders/unmatched/unmatched-money.ts. */
 function isDone(row: UnmatchedRow, isRefunding: (key: AttemptKey) => boolean): boolean {
   return SETTLED_HANDLINGS.includes(row.handling) || (row.handling === 'refunding' && !isRefunding(row));
 }

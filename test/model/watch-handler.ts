@@ -1,7 +1,7 @@
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { isWatched, planWatch } from '../../src/orders/unmatched/plan-watch';
-import { isUndecided } from '../../src/orders/order-status';
-import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
+import { type AttemptFinding } from '../../src/orders/lookup/findings';
+import { isWatched, planWatch } from '../../src/orders/unmatched/payment-watch';
+import { isUndecided } from '../../src/orders/order';
+import { LOOK_UP, DONE } from '../../src/timeouts/timeout';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';

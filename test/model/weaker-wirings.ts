@@ -1,11 +1,10 @@
-import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
-import { type Facts, nextStep, type Step } from '../../src/orders/lookup/next-step';
+import { decideUnmatched } from '../../src/orders/unmatched/handle-unmatched';
+import { type Facts, nextStep, type Step } from '../../src/orders/lookup/payment-lookups';
 import { planClosing } from '../../src/orders/close/plan-closing';
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { paymentsFound } from '../../src/orders/lookup/with-findings';
-import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { type AttemptFinding, paymentsFound } from '../../src/orders/lookup/findings';
+import { bookMoney, type Money } from '../../src/orders/pay/money';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
-import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/payment-attempt';
+import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/order';
 import { OURS, type Wiring } from './wiring';
 
 const closed: Step = { type: 'conclude', finding: { type: 'CLOSED', evidence: {} } };

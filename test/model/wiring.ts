@@ -1,13 +1,13 @@
-import { type Money } from '../../src/orders/pay/book-money';
+import { type Money } from '../../src/orders/pay/money';
 import { type Violation } from './check-end';
 import { type Dimension } from './run-plan';
-import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
+import { decideUnmatched } from '../../src/orders/unmatched/handle-unmatched';
 import { decideClaim } from '../../src/orders/pay/decide-claim';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
 import { planClosing } from '../../src/orders/close/plan-closing';
-import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
+import { decideManualClose } from '../../src/orders/operator/close-order';
 import { earlyMoneyTimeout } from '../../src/orders/order-timeouts';
-import { nextStep } from '../../src/orders/lookup/next-step';
+import { nextStep } from '../../src/orders/lookup/payment-lookups';
 
 /** The decisions that a weaker variant replaces. */
 export interface Wiring {

@@ -1,6 +1,7 @@
-export { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from './command-schemas';
-export { judgeCommand } from './judge-command';
-export { OrderCommandsController } from './order-commands.controller';
-export { PlaceCommand } from './place-command';
-export { RequestsController } from './requests.controller';
-export { StockCommandsController } from './stock-commands.controller';
+export { COMMAND_SCHEMAS, REQUEST_SCHEMAS, judgeCommand } from './judge-command';
+export {
+  OrderCommandsController,
+  PlaceCommand,
+  RequestsController,
+  StockCommandsController,
+} from './commands.controller';

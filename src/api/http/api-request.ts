@@ -1,6 +1,10 @@
 import { type IncomingHttpHeaders } from 'node:http';
-import { HttpProblem } from './http-problem';
-import { type MerchantScope } from './merchant-scope';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { isIPv6 } from 'node:net';
+import { type ActionContext } from '../../orders';
+import { activeTraceparent, traceparentOf } from '../../tracing';
+import { HttpProblem } from './problem-catalogue';
+import { MerchantScope } from './merchant-scope';
 
 /** The fields of a request that are read. They are the same in Express and Fastify. */
 export interface ApiRequest {
@@ -34,4 +38,54 @@ export function refuseIdempotencyKey({ headers }: ApiRequest, instead: string): 
   if (headers['idempotency-key'] === undefined) return;
   const reason = `this request takes effect each time, with an Idempotency-Key too; ${instead}, or leave the header out`;
   throw new HttpProblem('IDEMPOTENCY_KEY_UNSUPPORTED', reason);
+}
+
+/** Parameter: who makes the request, for the history. */
+export const ByCaller = createParamDecorator((_: unknown, context: ExecutionContext): ActionContext => {
+  const { orderTimeoutActor, headers } = context.switchToHttp().getRequest<ApiRequest>();
+  const traceparent = activeTraceparent() ?? traceparentOf(headers['traceparent']);
+  return { cause: 'api', actor: orderTimeoutActor, traceparent };
+});
+
+/** Parameter: the MerchantScope of the caller. */
+export const CallerScope = createParamDecorator((_: unknown, context: ExecutionContext): MerchantScope => {
+  return context.switchToHttp().getRequest<ApiRequest>().orderTimeoutScope ?? MerchantScope.EVERYBODY;
+});
+
+/**
+ * The path by which Express and Fastify route a request: without scheme and host (which proxies send), query, and
+ * trailing slash, in lower case, because Express ignores case.
+ */
+export function pathOf(url: string | undefined): string {
+  const path = (url ?? '').replace(/^https?:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');
+  return path.replace(/(?<=.)\/$/, '').toLowerCase();
+}
+
+/**
+ * The origin of a request: its IPv4 address, or its IPv6 /64 network, because one machine has at least a /64. Uses
+ * `request.ip`, so headers are trusted only as far as the host's `trust proxy` allows.
+ */
+export function remoteNetworkOf({ ip, socket }: ApiRequest): string {
+  const address = withoutPort(ip ?? socket?.remoteAddress ?? 'unknown');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped) return mapped;
+  return isIPv6(address) ? networkOf(address) : address;
+}
+
+/** Some proxies append the port of the client, which differs for each connection. */
+function withoutPort(address: string): string {
+  return /^\[([^\]]+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+}
+
+/** The first four of eight groups, with `::` written out. */
+function networkOf(address: string): string {
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0');
+  const all = tail === undefined ? groups : [...groups, ...zeros, ...rest];
+  return `${all
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
 }

@@ -1,24 +1,23 @@
-export { API_KEYS } from './api-key.guard';
-export { ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
-export { type ApiRequest, headerOf } from './api-request';
-export { ByCaller } from './by-caller.decorator';
-export { CallerScope } from './caller-scope.decorator';
-export { findKey, findKeyProblems, type KeyEntry, type KeyFormat, readKeyEntries } from './key-entries';
+export {
+  API_KEYS,
+  ApiKeys,
+  type ApiScope,
+  findApiKeyProblems,
+  findKey,
+  findKeyProblems,
+  type KeyEntry,
+  type KeyFormat,
+  readKeyEntries,
+} from './api-key.guard';
+export { type ApiRequest, headerOf, CallerScope, pathOf, remoteNetworkOf } from './api-request';
 export { MerchantScope } from './merchant-scope';
-export { OrderScopeGuard } from './order-scope.guard';
-export { HttpProblem } from './http-problem';
-export { BulkActionsController } from './bulk-actions.controller';
+export { OrderScopeGuard, UnmatchedScope } from './order-scope.guard';
+export { HttpProblem, type ProblemCode, PROBLEMS } from './problem-catalogue';
+export { BulkActionsController, OrderActionsController, OrderOperatorController } from './order-actions.controller';
 export { InventoryController } from './inventory.controller';
-export { OrderActionsController } from './order-actions.controller';
-export { OrderOperatorController } from './order-operator.controller';
 export { OrdersController, type Placement } from './orders.controller';
-export { ParkedTimeoutsController } from './parked-timeouts.controller';
-export { type ProblemCode, PROBLEMS } from './problem-catalogue';
+export { ParkedTimeoutsController, TimeoutOperatorController } from './parked-timeouts.controller';
 export { ProblemFilter } from './problem.filter';
-export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
-export { remoteNetworkOf } from './remote-network-of';
 export { PaymentNotificationsController } from './payment-notifications.controller';
-export { TimeoutOperatorController } from './timeout-operator.controller';
-export { UnmatchedScope } from './unmatched-scope';
 export { UnmatchedPaymentsController } from './unmatched-payments.controller';

@@ -4,9 +4,8 @@ import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../t
 import { fields } from '../../orders/input';
 import { InputPipe, rejectStock, skuNotFound, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, refuseIdempotencyKey } from './api-request';
-import { CallerScope } from './caller-scope.decorator';
-import { HttpProblem } from './http-problem';
+import { type ApiRequest, refuseIdempotencyKey, CallerScope } from './api-request';
+import { HttpProblem } from './problem-catalogue';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 

@@ -1,5 +1,5 @@
 import { RequestRejectedError } from '../input';
-import { HttpProblem } from './http-problem';
+import { HttpProblem } from './problem-catalogue';
 
 /**
  * The merchants whose orders and stock a caller may see and change: all, or some. Requests for objects of other

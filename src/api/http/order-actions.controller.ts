@@ -18,14 +18,38 @@ import {
   Orders,
   type OrderView,
   type ReportedPayment,
+  type ManualClose,
+  type ManualRefund,
+  type RefundPaymentResult,
+  type BulkExtension,
+  type BulkFilter,
+  type BulkOptions,
+  type BulkRequest,
+  type BulkResult,
 } from '../../orders';
-import { accepted, autoCloseSchema, cancellationSchema, InputPipe, RequestRejectedError } from '../input';
-import { fields, newAttemptSchema, newDeadlineSchema, reportedPaymentSchema } from '../../orders/input';
+import {
+  fields,
+  newAttemptSchema,
+  newDeadlineSchema,
+  reportedPaymentSchema,
+  bulkActionSchema,
+  bulkExtensionSchema,
+} from '../../orders/input';
+import {
+  accepted,
+  autoCloseSchema,
+  cancellationSchema,
+  InputPipe,
+  RequestRejectedError,
+  closeSchema,
+  reasonSchema,
+  refundSchema,
+} from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, refuseIdempotencyKey } from './api-request';
-import { ByCaller } from './by-caller.decorator';
+import { type ApiRequest, refuseIdempotencyKey, ByCaller, CallerScope } from './api-request';
 import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
+import { type MerchantScope } from './merchant-scope';
 
 const orderId = new InputPipe(fields.orderId);
 
@@ -104,4 +128,108 @@ export class OrderActionsController {
   ): Promise<OrderView> {
     return accepted(id, await this.orders.setAutoClose({ orderId: id, enabled }, { by })).order;
   }
+}
+
+/** Operator actions on one order. */
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
+@UseGuards(ApiKeyGuard, OrderScopeGuard)
+@UseFilters(ProblemFilter)
+export class OrderOperatorController {
+  constructor(private readonly orders: Orders) {}
+
+  @Post('refund')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async refund(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(refundSchema)) request: Omit<ManualRefund, 'orderId'>,
+    @ByCaller() by: ActionContext,
+  ): Promise<Exclude<RefundPaymentResult, { outcome: 'rejected' }>> {
+    return accepted(id, await this.orders.refund({ ...request, orderId: id }, { by }));
+  }
+
+  @Post('revive')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async revive(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.revive({ orderId: id, reason }, { by })).order;
+  }
+
+  @Post('close')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async close(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(closeSchema)) request: Omit<ManualClose, 'orderId'>,
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.close({ ...request, orderId: id }, { by })).order;
+  }
+
+  @Post('erase')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async erase(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;
+  }
+}
+
+/** Operator actions on all orders of a filter. A key that is limited to merchants reaches their orders only. */
+@Controller({ path: 'orders/bulk/actions', version: VERSION_NEUTRAL })
+@UseGuards(ApiKeyGuard)
+@UseFilters(ProblemFilter)
+export class BulkActionsController {
+  constructor(private readonly orders: Orders) {}
+
+  @Post('extend')
+  @HttpCode(200)
+  @RequireScope('admin')
+  extend(
+    @Body(new InputPipe(bulkExtensionSchema)) request: BulkExtension,
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<BulkResult> {
+    return this.orders.bulk.extend({ ...request, filter: within(scope, request.filter) }, named(by));
+  }
+
+  @Post('cancel')
+  @HttpCode(200)
+  @RequireScope('admin')
+  cancel(
+    @Body(new InputPipe(bulkActionSchema)) request: BulkRequest,
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<BulkResult> {
+    return this.orders.bulk.cancel({ ...request, filter: within(scope, request.filter) }, named(by));
+  }
+
+  @Post('close')
+  @HttpCode(200)
+  @RequireScope('admin')
+  close(
+    @Body(new InputPipe(bulkActionSchema)) request: BulkRequest,
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<BulkResult> {
+    return this.orders.bulk.close({ ...request, filter: within(scope, request.filter) }, named(by));
+  }
+}
+
+function within(scope: MerchantScope, filter: BulkFilter): BulkFilter {
+  return { ...filter, merchants: scope.visible(filter.merchantId, 'filter.merchantId') };
+}
+
+/** Without an API key, only the host knows who acts. */
+function named({ actor, traceparent }: ActionContext): BulkOptions {
+  if (actor !== undefined) return { by: { actor, traceparent } };
+  const reason = 'a bulk action needs an actor; configure API keys, or call orders.bulk in your application';
+  throw new RequestRejectedError('ACTOR_MISSING', reason);
 }

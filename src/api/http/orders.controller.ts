@@ -25,13 +25,10 @@ import {
   type PlaceResult,
 } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest } from './api-request';
-import { ByCaller } from './by-caller.decorator';
-import { CallerScope } from './caller-scope.decorator';
+import { type ApiRequest, ByCaller, CallerScope } from './api-request';
 import { type MerchantScope } from './merchant-scope';
-import { OrderScopeGuard } from './order-scope.guard';
+import { OrderScopeGuard, scopedOrders } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
-import { scopedOrders } from './scoped-orders';
 
 /** The part of the response that is used. It is the same in Express and Fastify. */
 interface StatusSetter {

@@ -18,11 +18,12 @@ import {
   type TimeoutRecord,
   type TimeoutRef,
   type TimeoutScope,
+  TimeoutEngine,
 } from '../../timeouts';
-import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { merchantTimeouts } from '../../orders';
+import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { CallerScope } from './caller-scope.decorator';
+import { CallerScope } from './api-request';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
@@ -74,5 +75,22 @@ export class ParkedTimeoutsController {
 
   private within({ merchants }: MerchantScope): TimeoutScope | undefined {
     return merchants && merchantTimeouts(this.options.schema, merchants);
+  }
+}
+
+/** Operator actions on all pending timeouts. Refused for keys that are limited to merchants. */
+@Controller({ path: 'timeouts', version: VERSION_NEUTRAL })
+@UseGuards(ApiKeyGuard)
+@UseFilters(ProblemFilter)
+export class TimeoutOperatorController {
+  constructor(private readonly engine: TimeoutEngine) {}
+
+  /** Publishes the wake-ups of all pending timeouts again, in the background. `off`: the transport is `none`. */
+  @Post('republish')
+  @RequireScope('admin')
+  @HttpCode(202)
+  async republish(@CallerScope() scope: MerchantScope): Promise<{ outcome: 'requested' | 'off' }> {
+    if (scope.isRestricted) throw scope.forbidden('the wake-ups of all merchants are published together');
+    return { outcome: await this.engine.path.republish() };
   }
 }

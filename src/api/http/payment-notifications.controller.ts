@@ -1,13 +1,13 @@
 import { Controller, Param, Post, Req, Res, UseFilters, VERSION_NEUTRAL } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { fields } from '../../orders/input';
-import { InputPipe } from '../input';
 import { Orders } from '../../orders';
-import { HttpProblem } from './http-problem';
+import { CodedError } from '../../errors';
+import { InputPipe } from '../input';
+import { HttpProblem } from './problem-catalogue';
 import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
 import { RateLimits } from './rate-limits';
-import { RawBodyMissingError } from './raw-body-missing-error';
 
 interface RawRequest extends ApiRequest {
   readonly body?: unknown;
@@ -52,4 +52,15 @@ function rawBodyOf({ body, rawBody, headers }: RawRequest): Buffer {
     throw new HttpProblem('UNSUPPORTED_MEDIA_TYPE', 'providers post JSON or a form');
   }
   throw new RawBodyMissingError();
+}
+
+/** The host's body parser did not keep the bytes that a provider has signed. */
+class RawBodyMissingError extends CodedError {
+  constructor() {
+    super(
+      'RAW_BODY_MISSING',
+      'payment notifications need the raw body: create the application with ' +
+        'NestFactory.create(AppModule, { rawBody: true }), or parse /payments/*/notify with express.raw()',
+    );
+  }
 }

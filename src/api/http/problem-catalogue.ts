@@ -1,3 +1,4 @@
+import { CodedError } from '../../errors';
 import { type RejectionCode } from '../input';
 
 /** Problems of HTTP itself. Refusals of use cases have the codes of RejectionCode. */
@@ -78,3 +79,14 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
   BUSY: { status: 503, title: 'The same rows are being changed; try again' },
 };
+
+/** A request that is refused before it reaches a use case. */
+export class HttpProblem extends CodedError {
+  constructor(
+    readonly problem: ProblemCode,
+    readonly detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(problem, detail);
+  }
+}

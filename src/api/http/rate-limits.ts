@@ -1,7 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { type ApiRequest } from './api-request';
-import { HttpProblem } from './http-problem';
-import { remoteNetworkOf } from './remote-network-of';
+import { type ApiRequest, remoteNetworkOf } from './api-request';
+import { HttpProblem } from './problem-catalogue';
 
 /** Rate limits of the HTTP API. Each process counts separately. */
 export interface RateLimitOptions {

@@ -15,11 +15,10 @@ import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchem
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { ByCaller } from './by-caller.decorator';
-import { CallerScope } from './caller-scope.decorator';
+import { ByCaller, CallerScope } from './api-request';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
-import { UnmatchedScope } from './unmatched-scope';
+import { UnmatchedScope } from './order-scope.guard';
 
 const unmatchedId = new InputPipe(fields.unmatchedId);
 

@@ -1,15 +1,18 @@
-export { RequestRejectedError, type RejectionCode } from './request-rejected-error';
-export { newOrdersSchema } from './new-orders-schema';
-export { parseInput } from './parse-input';
-export { accepted, notFound, reject } from './reject';
-export { InputPipe } from './input-pipe';
-export { rejectStock, skuNotFound } from './reject-stock';
-export { type StockChange, stockChangeCommandSchema, stockChangeSchema } from './stock-change-schema';
-export { rejectOperator } from './reject-operator';
-export { autoCloseSchema, cancellationSchema, closeSchema, reasonSchema, refundSchema } from './order-action-schemas';
-export { chosenTimeoutsSchema, parkedPageSchema } from './parked-timeout-schemas';
-export { assignmentSchema, unmatchedPageSchema } from './unmatched-payment-schemas';
+export { RequestRejectedError, type RejectionCode, parseInput, InputPipe } from './parse-input';
 export {
+  newOrdersSchema,
+  type StockChange,
+  stockChangeCommandSchema,
+  stockChangeSchema,
+  autoCloseSchema,
+  cancellationSchema,
+  closeSchema,
+  reasonSchema,
+  refundSchema,
+  chosenTimeoutsSchema,
+  parkedPageSchema,
+  assignmentSchema,
+  unmatchedPageSchema,
   chosenMessagesSchema,
   chosenRowsSchema,
   operatorAutoCloseSchema,
@@ -20,4 +23,5 @@ export {
   operatorTimeoutsSchema,
   providerLimitSchema,
   refundPageSchema,
-} from './operator-page-schemas';
+} from './schemas';
+export { accepted, notFound, reject, rejectStock, skuNotFound, rejectOperator } from './reject';

@@ -1,3 +1,2 @@
-export { findOperatorKeyProblems, OperatorKeys } from './operator-keys';
-export { OPERATOR_CONTROLLERS } from './operator.controllers';
-export { OPERATOR_PAGE_PROVIDERS } from './operator.providers';
+export { findOperatorKeyProblems, OperatorKeys } from './operator.guard';
+export { OPERATOR_CONTROLLERS, OPERATOR_PAGE_PROVIDERS } from './operator.providers';

@@ -13,11 +13,8 @@ import {
   unmatchedPageSchema,
 } from '../input';
 import { CallerScope, type MerchantScope, UnmatchedScope } from '../http';
-import { ByOperator, type OperatorContext } from './by-operator.decorator';
-import { ListRefunds, type RefundView } from './list-refunds';
-import { OperatorController } from './operator-controller.decorator';
-import { RequireRole } from './operator.guard';
-import { type PlainOrder, plainResult } from './without-metadata';
+import { ByOperator, type OperatorContext, OperatorController, RequireRole } from './operator.guard';
+import { ListRefunds, type RefundView, type PlainOrder, plainResult } from './order-page';
 
 const paymentId = new InputPipe(fields.unmatchedId);
 

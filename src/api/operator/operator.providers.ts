@@ -1,4 +1,4 @@
-import { type Provider } from '@nestjs/common';
+import { type Provider, type Type } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { ListOrders, NoteOnOrders, Orders, ReadDossier, SummarizeOrders, UnmatchedPayments } from '../../orders';
@@ -13,16 +13,27 @@ import {
   TimeoutObservers,
   TimeoutSummary,
 } from '../../timeouts';
-import { BrokerMessages } from './broker-messages';
-import { Lateness } from './lateness';
-import { ListRefunds } from './list-refunds';
-import { OperatorFiles } from './operator-files';
-import { OperatorKeys } from './operator-keys';
-import { OperatorSessions } from './operator-sessions';
-import { ParkedWork } from './parked-work';
-import { ReadOrderPage } from './read-order-page';
-import { ReadOverview } from './read-overview';
-import { SearchOrders } from './search-orders';
+import { BrokerMessages, ParkedWork } from './parked-work';
+import { Lateness, ReadOverview } from './overview';
+import { ListRefunds, ReadOrderPage, SearchOrders } from './order-page';
+import {
+  OperatorFiles,
+  OperatorPageController,
+  OverviewController,
+  SessionController,
+} from './operator-page.controller';
+import { OperatorKeys, OperatorSessions } from './operator.guard';
+import {
+  OperatorActionsController,
+  OperatorBulkController,
+  OperatorOrdersController,
+} from './operator-orders.controller';
+import {
+  OperatorControlsController,
+  OperatorMessagesController,
+  OperatorTimeoutsController,
+} from './operator-timeouts.controller';
+import { OperatorMoneyController } from './operator-money.controller';
 
 /** Without keys nobody can look, so nothing is kept. */
 function observeLateness(observers: TimeoutObservers, keys: OperatorKeys): Lateness {
@@ -101,4 +112,18 @@ export const OPERATOR_PAGE_PROVIDERS: Provider[] = [
         ...{ providers, messages, lateness, clock },
       }),
   },
+];
+
+/** The controllers of the operator page. */
+export const OPERATOR_CONTROLLERS: Type[] = [
+  SessionController,
+  OverviewController,
+  OperatorOrdersController,
+  OperatorActionsController,
+  OperatorBulkController,
+  OperatorTimeoutsController,
+  OperatorMoneyController,
+  OperatorMessagesController,
+  OperatorControlsController,
+  OperatorPageController,
 ];

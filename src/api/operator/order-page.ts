@@ -1,11 +1,51 @@
-import { type AttemptView, type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
-import { type Reservation } from '../../inventory';
-import { type UnsentEvent } from '../../outbox';
-import { type TimeoutRecord } from '../../timeouts';
-import { type PlainOrder, withoutMetadata } from './without-metadata';
+import { ownQuery } from '../../database';
+import { type Inventory, type Reservation } from '../../inventory';
+import {
+  type Orders,
+  type ReadDossier,
+  type AttemptView,
+  type HistoryEntry,
+  type OrderDossier,
+  type OrderView,
+  type ListOrders,
+  type OrderList,
+  type OrderPage,
+  type DossierRefund,
+  merchantTimeouts,
+  PAYMENT_REFUND,
+} from '../../orders';
+import { unsentEventsOf, type UnsentEvent } from '../../outbox';
+import { type ResolvedTimeoutsOptions, type TimeoutSummary, type TimeoutRecord } from '../../timeouts';
+import { type MerchantScope } from '../http';
+
+interface Dependencies {
+  readonly orders: Orders;
+  readonly dossiers: ReadDossier;
+  readonly timeouts: TimeoutSummary;
+  readonly inventory: Inventory;
+  readonly options: ResolvedTimeoutsOptions;
+}
+
+/** Reads everything about one order that operators may see. */
+export class ReadOrderPage {
+  constructor(private readonly deps: Dependencies) {}
+
+  /** Undefined: there is no such order. */
+  async execute(orderId: string): Promise<OrderPageView | undefined> {
+    const { orders, dossiers, timeouts, inventory, options } = this.deps;
+    const dossier = await dossiers.execute(orderId);
+    const order = dossier && (await orders.get(orderId));
+    if (!order) return undefined;
+    const history = await orders.history(orderId);
+    const queries = { query: <T>(sql: string, values?: unknown[]) => ownQuery<T>(options.dataSource, sql, values) };
+    const stock = await inventory.reservations(queries, orderId);
+    const unsent = await unsentEventsOf(options.dataSource, options.schema, orderId);
+    return toOrderPage(order, history, dossier, { stock, unsent, timeouts: await timeouts.find(dossier.timeouts) });
+  }
+}
 
 /** One thing that happened to an order. */
-export interface TimelineEntry {
+interface TimelineEntry {
   readonly at: Date;
   readonly what: 'history' | 'attempt' | 'look-up' | 'refund' | 'event' | 'unmatched';
   readonly title: string;
@@ -45,7 +85,7 @@ interface OrderSurroundings {
 }
 
 /** Pure: puts the page of an order together, oldest entry first. */
-export function toOrderPage(
+function toOrderPage(
   order: OrderView,
   history: readonly HistoryEntry[],
   dossier: OrderDossier,
@@ -137,4 +177,115 @@ function ofUnmatched({ unmatched }: OrderDossier): TimelineEntry[] {
     const title = `unmatched payment ${handling}`;
     return [found, { ...found, at: resolvedAt, title, actor: resolvedBy, details: { ...details, resolution } }];
   });
+}
+
+/** Which orders to show. */
+export interface OrderSearch extends OrderPage {
+  /** The id, a payment's reference, the merchant, or the trace id of orders. */
+  readonly q?: string | undefined;
+}
+
+/** One row of the list of orders. The amount is in minor units. */
+type OrderSummaryView = Pick<
+  OrderView,
+  | 'id'
+  | 'merchantId'
+  | 'status'
+  | 'amount'
+  | 'currency'
+  | 'expiresAt'
+  | 'expired'
+  | 'autoClose'
+  | 'createdAt'
+  | 'payable'
+>;
+
+export interface OrderSearchPage {
+  readonly orders: readonly OrderSummaryView[];
+  readonly next: string | null;
+}
+
+/** A rare filter is searched for this long. Then the page shows what was found, and goes on. */
+const BUDGET_MS = 100;
+
+const ORDER_ID = /^[A-Za-z0-9_:.-]{1,64}$/;
+
+const TRACE = /^(?:[0-9a-f]{2}-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/;
+
+/** Finds orders for the operator page. */
+export class SearchOrders {
+  constructor(
+    private readonly orders: Pick<Orders, 'get'>,
+    private readonly listing: ListOrders,
+  ) {}
+
+  /** @throws HttpProblem FORBIDDEN if the filter names a merchant that the operator may not see. */
+  async execute({ q, ...page }: OrderSearch, scope: MerchantScope): Promise<OrderSearchPage> {
+    const within = { ...page, merchants: scope.visible(page.merchantId) };
+    const { orders, next } = await (q === undefined ? this.list(within) : this.find(q, within, scope));
+    return { orders: orders.map(toRow), next };
+  }
+
+  private list(page: OrderPage): Promise<OrderList> {
+    return this.listing.execute(page, BUDGET_MS);
+  }
+
+  /** What names few orders comes first. */
+  private async find(q: string, page: OrderPage, scope: MerchantScope): Promise<OrderList> {
+    const exact = ORDER_ID.test(q) && page.cursor === undefined ? await this.orders.get(q) : undefined;
+    if (exact && scope.allows(exact.merchantId)) return { orders: [exact], next: null };
+    const referred = await this.list({ ...page, reference: q });
+    if (referred.orders.length > 0) return referred;
+    const trace = TRACE.exec(q)?.[1];
+    if (trace !== undefined) return this.list({ ...page, trace });
+    if (!ORDER_ID.test(q) || !scope.allows(q)) return { orders: [], next: null };
+    return this.list({ ...page, merchantId: q });
+  }
+}
+
+function toRow(order: OrderView): OrderSummaryView {
+  const { id, merchantId, status, amount, currency, expiresAt, expired, autoClose, createdAt, payable } = order;
+  return { id, merchantId, status, amount, currency, expiresAt, expired, autoClose, createdAt, payable };
+}
+
+/** A refund in progress, with the timeout that asks its provider. */
+export interface RefundView extends DossierRefund {
+  readonly timeout: TimeoutView;
+}
+
+interface RefundDependencies {
+  readonly dossiers: ReadDossier;
+  readonly timeouts: TimeoutSummary;
+  readonly options: ResolvedTimeoutsOptions;
+}
+
+/** Lists refunds that are not done. Each has a timeout, which is parked if the refund has failed for good. */
+export class ListRefunds {
+  constructor(private readonly deps: RefundDependencies) {}
+
+  async execute(state: 'failed' | 'pending', limit: number, { merchants }: MerchantScope): Promise<RefundView[]> {
+    const { dossiers, timeouts, options } = this.deps;
+    const scope = merchants && merchantTimeouts(options.schema, merchants);
+    const found = await timeouts.ofKind(PAYMENT_REFUND, state === 'failed' ? 'parked' : 'pending', limit, scope);
+    const refunds = await dossiers.refunds(found.map(({ key }) => key));
+    const byNumber = new Map(refunds.map((refund) => [refund.number, refund]));
+    return found.flatMap((timeout) => {
+      const refund = byNumber.get(timeout.key);
+      return refund ? [{ ...refund, timeout: toTimeoutView(timeout) }] : [];
+    });
+  }
+}
+
+/** An order without what may identify its buyer. */
+export type PlainOrder = Omit<OrderView, 'metadata'>;
+
+export function withoutMetadata(order: OrderView): PlainOrder {
+  return Object.fromEntries(Object.entries(order).filter(([name]) => name !== 'metadata')) as unknown as PlainOrder;
+}
+
+/** The result of an action on an order, likewise. */
+export function plainResult<T extends { readonly order: OrderView }>(
+  result: T,
+): Omit<T, 'order'> & { readonly order: PlainOrder } {
+  return { ...result, order: withoutMetadata(result.order) };
 }

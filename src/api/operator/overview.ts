@@ -1,11 +1,142 @@
-import { type OrderSummary, PAYMENT_REFUND } from '../../orders';
-import { type OutboxBacklog } from '../../outbox';
-import { type BreakerState } from '../../payments';
-import { type Control, type ControlReason, type DueCounts, type TransportChoice } from '../../timeouts';
-import { type ClockLateness } from './lateness';
+import { type DataSource } from 'typeorm';
+import { type Clock, withTimeout } from '../../clock';
+import { ownQuery } from '../../database';
+import {
+  merchantTimeouts,
+  ORDER_PAYMENT,
+  type SummarizeOrders,
+  type UnmatchedPayments,
+  type OrderSummary,
+  PAYMENT_REFUND,
+} from '../../orders';
+import { type Outbox, type OutboxBacklog } from '../../outbox';
+import { type PaymentProviders, type BreakerState, ResilientProvider } from '../../payments';
+import { type RabbitClient } from '../../rabbit';
+import {
+  COUNT_LIMIT,
+  MINUTE_LIMIT,
+  oldestOverdue,
+  type ResolvedTimeoutsOptions,
+  type TimeoutEngine,
+  type TimeoutSummary,
+  type Control,
+  type ControlReason,
+  type DueCounts,
+  type TransportChoice,
+  type Controls,
+  type SettledRow,
+  type TimeoutCause,
+  type TimeoutObserver,
+} from '../../timeouts';
+import { type MerchantScope } from '../http';
+import { type BrokerMessages, SharedAnswer } from './parked-work';
+
+interface Dependencies {
+  readonly options: ResolvedTimeoutsOptions;
+  readonly engine: TimeoutEngine;
+  readonly client: RabbitClient;
+  readonly outbox: Outbox;
+  readonly timeouts: TimeoutSummary;
+  readonly orders: SummarizeOrders;
+  readonly unmatched: UnmatchedPayments;
+  readonly providers: PaymentProviders;
+  readonly messages: BrokerMessages;
+  readonly lateness: Lateness;
+  readonly clock: Clock;
+}
+
+/** Everybody who looks within a second gets the same answer. */
+const GOOD_MS = 1_000;
+
+/** A page that waits longer for the database shows that it does not answer. */
+const PATIENCE_MS = 2_000;
+
+const BACKLOG_MS = 1_000;
+
+/** Reads the state of everything when somebody looks. Nothing is read while nobody does. */
+export class ReadOverview {
+  private readonly answers: SharedAnswer<Overview>;
+
+  constructor(private readonly deps: Dependencies) {
+    this.answers = new SharedAnswer(deps.clock, GOOD_MS);
+  }
+
+  /** Takes at most about two seconds, even if the database does not answer. */
+  execute({ merchants }: MerchantScope): Promise<Overview> {
+    return this.answers.get(JSON.stringify(merchants ?? null), () => this.read(merchants));
+  }
+
+  private async read(merchants: readonly string[] | undefined): Promise<Overview> {
+    const { clock } = this.deps;
+    const reading = this.stored(merchants).catch(() => undefined);
+    const [stored, known] = await Promise.all([
+      withTimeout<StoredFacts | undefined>(clock, PATIENCE_MS, reading, undefined),
+      this.known(),
+    ]);
+    return toOverview(known, stored, { count: COUNT_LIMIT, perMinute: MINUTE_LIMIT }, new Date(clock.now()));
+  }
+
+  /** On three connections at most, because requests need the others. */
+  private async stored(merchants: readonly string[] | undefined): Promise<StoredFacts> {
+    const { timeouts, orders, unmatched, options } = this.deps;
+    const { dataSource, schema } = options;
+    const scope = merchants && merchantTimeouts(schema, merchants);
+    const [summary, ofTimeouts, others] = await Promise.all([
+      orders.execute(merchants),
+      inTurn(
+        () => Promise.resolve(merchants ? null : timeouts.due(ORDER_PAYMENT, MINUTES)),
+        () => timeouts.parkedByKind(scope),
+        () => databaseNow(dataSource),
+      ),
+      inTurn(
+        () => oldestOverdue(dataSource, schema),
+        () => unmatched.countOpen(COUNT_LIMIT, merchants),
+        () => this.backlog(),
+      ),
+    ]);
+    const [due, parked, now] = ofTimeouts;
+    const [overdue, open, backlog] = others;
+    return { now, summary, due, backlog, parked, overdue, unmatched: open };
+  }
+
+  /** Null: it takes too long, because a great many messages wait for a broker. */
+  private backlog(): Promise<OutboxBacklog | null> {
+    const { clock, outbox, options } = this.deps;
+    return withTimeout<OutboxBacklog | null>(clock, BACKLOG_MS, outbox.backlog(options.dataSource), null);
+  }
+
+  private async known(): Promise<KnownFacts> {
+    const { engine, client, lateness, messages } = this.deps;
+    const { path, kinds, controls } = engine;
+    return {
+      kinds,
+      controlOf: (kind) => controls.of(`kind:${kind}`),
+      transport: path.choice,
+      broker: client.isConfigured ? (client.isUp ? 'up' : 'down') : 'not configured',
+      messagePath: path.state,
+      doubt: path.doubt,
+      lateness: lateness.read(),
+      providers: providerStates(this.deps.providers, controls),
+      parkedMessages: await withTimeout(this.deps.clock, PATIENCE_MS, messages.count(), null),
+    };
+  }
+}
+
+type Ask<T> = () => Promise<T>;
+
+/** One question after the other. */
+async function inTurn<A, B, C>(first: Ask<A>, second: Ask<B>, third: Ask<C>): Promise<[A, B, C]> {
+  return [await first(), await second(), await third()];
+}
+
+async function databaseNow(dataSource: DataSource): Promise<Date> {
+  const [row] = await ownQuery<{ now: Date }[]>(dataSource, 'SELECT clock_timestamp() AS now');
+  if (!row) throw new Error('a clock without an answer');
+  return row.now;
+}
 
 /** What the database says. Each number stops at its limit; see `limits`. */
-export interface StoredFacts {
+interface StoredFacts {
   readonly now: Date;
   readonly summary: OrderSummary;
   /** Null: the operator is limited to merchants, and the summary has the numbers. */
@@ -18,7 +149,7 @@ export interface StoredFacts {
 }
 
 /** What the process knows without asking. */
-export interface KnownFacts {
+interface KnownFacts {
   readonly kinds: readonly string[];
   readonly controlOf: (kind: string) => Control;
   readonly transport: TransportChoice | undefined;
@@ -31,7 +162,7 @@ export interface KnownFacts {
 }
 
 /** A payment provider, as this process sees it. */
-export interface ProviderState {
+interface ProviderState {
   readonly name: string;
   readonly breaker: BreakerState;
   readonly paused: boolean;
@@ -67,7 +198,7 @@ export interface Overview {
 }
 
 /** One kind of timeouts. Null: the database does not answer, or nothing is overdue. */
-export interface KindState {
+interface KindState {
   readonly kind: string;
   readonly paused: boolean;
   readonly pause: ControlReason | null;
@@ -75,10 +206,10 @@ export interface KindState {
   readonly overdueOldestSeconds: number | null;
 }
 
-export const MINUTES = 60;
+const MINUTES = 60;
 
 /** Pure: puts the overview together. @param stored undefined: the database does not answer. */
-export function toOverview(
+function toOverview(
   known: KnownFacts,
   stored: StoredFacts | undefined,
   limits: Overview['limits'],
@@ -132,4 +263,67 @@ function kindsOf({ kinds, controlOf }: KnownFacts, stored: StoredFacts | undefin
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
+}
+
+/** The state of every provider, as this process sees it, in the order of configuration. */
+function providerStates(providers: PaymentProviders, controls: Controls): ProviderState[] {
+  return providers.names().flatMap((name) => {
+    const provider = providers.get(name);
+    if (!(provider instanceof ResilientProvider)) return [];
+    const { pause, limit } = controls.of(`provider:${name}`);
+    const { breakerState: breaker, configuredPerSecond } = provider;
+    const limitPerSecond = limit?.perSecond ?? null;
+    return [{ name, breaker, paused: pause !== null, pause, limitPerSecond, configuredPerSecond }];
+  });
+}
+
+/** What brings timeouts to their handlers, in the words of the page. */
+const CLOCKS = ['message', 'sweep', 'access'] as const;
+
+type ClockName = (typeof CLOCKS)[number];
+
+/** How late the last timeouts of this process were, in milliseconds after their deadlines. Null: there were none. */
+interface ClockLateness {
+  readonly clock: ClockName;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  /** How many timeouts these numbers are of. */
+  readonly count: number;
+}
+
+const KEPT = 1_000;
+
+const CLOCK_OF: Readonly<Record<TimeoutCause, ClockName | undefined>> = {
+  message: 'message',
+  sweep: 'sweep',
+  passive: 'access',
+  operator: undefined,
+};
+
+/** Keeps how late the last 1,000 timeouts of each clock were. */
+export class Lateness implements Pick<TimeoutObserver, 'settled'> {
+  private readonly samples = new Map<ClockName, { readonly values: number[]; next: number }>();
+
+  settled(_kind: string, rows: readonly SettledRow[], nowMs: number): void {
+    for (const { due, outcome } of rows) {
+      const clock = CLOCK_OF[due.cause];
+      // A wait for a provider says nothing about punctuality.
+      if (clock && outcome.type === 'done') this.add(clock, Math.max(0, nowMs - due.dueAt.getTime()));
+    }
+  }
+
+  read(): ClockLateness[] {
+    return CLOCKS.map((clock) => {
+      const sorted = [...(this.samples.get(clock)?.values ?? [])].sort((a, b) => a - b);
+      const at = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
+      return { clock, p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length };
+    });
+  }
+
+  private add(clock: ClockName, lateMs: number): void {
+    const sample = this.samples.get(clock) ?? { values: [], next: 0 };
+    sample.values[sample.next] = Math.round(lateMs);
+    sample.next = (sample.next + 1) % KEPT;
+    this.samples.set(clock, sample);
+  }
 }

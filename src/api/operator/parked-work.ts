@@ -2,17 +2,18 @@ import { Logger } from '@nestjs/common';
 import { merchantTimeouts, type NoteOnOrders } from '../../orders';
 import { type ParkedRow, type ParkedRows } from '../../outbox';
 import { type ParkedTimeouts, type TimeoutRef, type TimeoutScope } from '../../timeouts';
+import { type Clock } from '../../clock';
+import { type ParkedMessage, ParkedMessages, type RabbitClient } from '../../rabbit';
 import { type MerchantScope } from '../http';
-import { type BrokerMessages } from './broker-messages';
-import { type OperatorContext } from './by-operator.decorator';
+import { type OperatorContext } from './operator.guard';
 
 type Action = 'replay' | 'discard';
 
 /** What is done with parked timeouts. */
-export type TimeoutAction = { readonly do: Action } | { readonly do: 'reschedule'; readonly afterMs: number };
+type TimeoutAction = { readonly do: Action } | { readonly do: 'reschedule'; readonly afterMs: number };
 
 /** Who acts, and why. */
-export interface Because {
+interface Because {
   readonly by: OperatorContext;
   readonly reason: string;
 }
@@ -89,4 +90,81 @@ export class ParkedWork {
 /** A name of a request may hold line breaks, which would forge lines of the log. */
 function quoted(name: string): string {
   return JSON.stringify(name);
+}
+
+/** Each count opens a connection. */
+const COUNT_GOOD_MS = 15_000;
+
+/** A parked message without its body, which may hold personal data. */
+export type ParkedMessageView = Omit<ParkedMessage, 'body'>;
+
+/** The parked messages on the broker. */
+export class BrokerMessages {
+  private readonly counts: SharedAnswer<number | null>;
+
+  constructor(
+    private readonly client: RabbitClient,
+    clock: Clock,
+  ) {
+    this.counts = new SharedAnswer(clock, COUNT_GOOD_MS);
+  }
+
+  /** Null: there is no broker, or it does not answer. */
+  async count(): Promise<number | null> {
+    if (!this.isUp) return null;
+    return this.counts.get('', () => this.withMessages((messages) => messages.size())).catch(() => null);
+  }
+
+  /** Reads them without taking them. Null: there is no broker, or it does not answer. */
+  async list(limit: number): Promise<ParkedMessageView[] | null> {
+    const found = await this.withMessages((messages) => messages.list(limit));
+    return found && found.map(({ id, routingKey, code, reason }) => ({ id, routingKey, code, reason }));
+  }
+
+  /** Sends commands again, or deletes messages. Returns how many. Null as in `list`. */
+  change(action: 'replay' | 'discard', ids: readonly string[]): Promise<number | null> {
+    return this.withMessages((messages) => (action === 'replay' ? messages.retry(ids) : messages.discard(ids)));
+  }
+
+  private get isUp(): boolean {
+    return this.client.isConfigured && this.client.isUp;
+  }
+
+  private async withMessages<T>(work: (messages: ParkedMessages) => Promise<T>): Promise<T | null> {
+    if (!this.isUp) return null;
+    const connection = await this.client.temporaryConnection();
+    try {
+      return await work(new ParkedMessages(connection, this.client.names));
+    } finally {
+      await connection.close().catch(() => undefined);
+    }
+  }
+}
+
+interface Kept<T> {
+  readonly answer: Promise<T>;
+  readonly until: number;
+}
+
+/** Answers for several callers at once: one question within the time that an answer stays good, however many ask. */
+export class SharedAnswer<T> {
+  private readonly kept = new Map<string, Kept<T>>();
+
+  /** @param goodForMs how long an answer is given again, in milliseconds. */
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly goodForMs: number,
+  ) {}
+
+  /** @param name callers with the same name share the answer. @param ask how to get it; a failure is not kept. */
+  get(name: string, ask: () => Promise<T>): Promise<T> {
+    const now = this.clock.monotonic();
+    const known = this.kept.get(name);
+    if (known && known.until > now) return known.answer;
+    for (const [other, { until }] of this.kept) if (until <= now) this.kept.delete(other);
+    const answer = ask();
+    this.kept.set(name, { answer, until: now + this.goodForMs });
+    answer.catch(() => this.kept.delete(name));
+    return answer;
+  }
 }

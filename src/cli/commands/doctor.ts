@@ -5,10 +5,8 @@ import { type DoctorReport, examine, type Patient } from '../../operations';
 import { ORDER_KINDS } from '../../orders';
 import { RabbitClient, resolveRabbitOptions } from '../../rabbit';
 import { loadCommandConfig, openDatabase } from '../../service';
-import { type Cli, type CommonOptions } from '../cli';
-import { parseDuration } from '../parse-argument';
-import { EXIT, type Report } from '../report';
-import { textPairs } from '../text-table';
+import { type Cli, type CommonOptions, EXIT, type Report } from '../cli';
+import { parseDuration, textPairs } from '../arguments-and-tables';
 
 interface Options extends CommonOptions {
   readonly managementUrl?: string;

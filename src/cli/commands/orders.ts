@@ -14,10 +14,8 @@ import {
   type OrderView,
 } from '../../orders';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { type Cli, type CommonOptions } from '../cli';
-import { parseCount, parseDuration, parseInstant } from '../parse-argument';
-import { type Report } from '../report';
-import { textPairs, textTable } from '../text-table';
+import { type Cli, type CommonOptions, type Report } from '../cli';
+import { parseCount, parseDuration, parseInstant, textPairs, textTable } from '../arguments-and-tables';
 
 interface ListOptions extends CommonOptions {
   readonly status?: OrderStatus;

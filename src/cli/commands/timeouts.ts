@@ -1,6 +1,6 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
-import { ORDER_PAYMENT, ORDER_REMINDER } from '../../orders';
+import { ORDER_PAYMENT, ORDER_REMINDER, openAttemptProviders, Orders, Purge, type PurgeCounts } from '../../orders';
 import {
   countTimeouts,
   ParkedTimeouts,
@@ -9,12 +9,22 @@ import {
   type TimeoutRecord,
   type TimeoutRef,
   TimeoutScheduler,
+  TimeoutEngine,
+  TimeoutObservers,
 } from '../../timeouts';
-import { type Cli, type CommonOptions } from '../cli';
-import { CommandRefusedError } from '../command-refused-error';
-import { collect, nameOf, parseCount, parseDuration, parseInstant, parseTimeout } from '../parse-argument';
-import { type Report } from '../report';
-import { textPairs, textTable } from '../text-table';
+import { PaymentProviders } from '../../payments';
+import { SystemClock } from '../../clock';
+import { type Cli, type CommonOptions, CommandRefusedError, type Report, startProgress } from '../cli';
+import {
+  collect,
+  nameOf,
+  parseCount,
+  parseDuration,
+  parseInstant,
+  parseTimeout,
+  textPairs,
+  textTable,
+} from '../arguments-and-tables';
 
 interface ListOptions extends CommonOptions {
   readonly kind?: string;
@@ -139,4 +149,207 @@ function changed(found: readonly TimeoutRecord[], what: string, isDryRun: boolea
     data: { dryRun: isDryRun, count: found.length, timeouts },
     text: `${head}\n${textTable(['kind', 'key', 'was', 'was due', 'last error'], rows)}`,
   };
+}
+
+interface Options extends CommonOptions {
+  readonly once?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** How the timeouts of one kind ended. */
+type Outcomes = Map<string, Map<string, number>>;
+
+/** Handles what is overdue. */
+export function sweepCommand(cli: Cli): Command {
+  const command = new Command('sweep')
+    .description('handle the overdue timeouts of orders and payments, in this process')
+    .requiredOption('--once', 'one sweep; the service sweeps all the time')
+    .option('--dry-run', 'count what is overdue, and change nothing');
+  return cli.does<[], Options>(command, (options) =>
+    cli.withUseCases(options, async (context) => {
+      const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+      const overdue = (await countTimeouts(dataSource, schema)).filter((one) => one.overdue > 0);
+      if (options.dryRun) return toReport(overdue, new Map(), true);
+      await refuseUnknownProviders(context);
+      const outcomes = await sweep(cli, context, overdue);
+      return toReport(overdue, outcomes, false);
+    }),
+  );
+}
+
+/** In an application with providers in its code, this process has none: it would park every order with an attempt. */
+async function refuseUnknownProviders(context: INestApplicationContext): Promise<void> {
+  const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  const needed = await openAttemptProviders(dataSource, schema);
+  const providers = context.get(PaymentProviders);
+  const missing = needed.filter((name) => !providers.names().includes(name));
+  if (missing.length === 0) return;
+  throw new CommandRefusedError(
+    `payments of ${missing.join(', ')} are open, and this process does not know these providers, so it would park their ` +
+      'orders; set PAYMENT_PROVIDERS_FILE as in the service, or start the application that has the providers',
+  );
+}
+
+async function sweep(
+  cli: Cli,
+  context: INestApplicationContext,
+  overdue: readonly { readonly overdue: number }[],
+): Promise<Outcomes> {
+  const outcomes: Outcomes = new Map();
+  const total = overdue.reduce((sum, one) => sum + one.overdue, 0);
+  const progress = startProgress(cli.terminal, 'overdue timeouts', total);
+  let done = 0;
+  context.get(TimeoutObservers).add({
+    settled: (kind, rows) => {
+      const ofKind = outcomes.get(kind) ?? new Map<string, number>();
+      for (const { outcome } of rows) ofKind.set(outcome.type, (ofKind.get(outcome.type) ?? 0) + 1);
+      outcomes.set(kind, ofKind);
+      progress.at((done += rows.length));
+    },
+  });
+  await context.get(TimeoutEngine).sweepOnce();
+  progress.stop();
+  return outcomes;
+}
+
+function toReport(
+  overdue: readonly { readonly kind: string; readonly overdue: number }[],
+  outcomes: Outcomes,
+  isDryRun: boolean,
+): Report {
+  const kinds = overdue.map(({ kind, overdue: count }) => ({
+    kind,
+    overdue: count,
+    outcomes: Object.fromEntries(outcomes.get(kind) ?? []),
+  }));
+  const show = (counts: Readonly<Record<string, number>>): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  const rows = kinds.map((one) => [one.kind, one.overdue, show(one.outcomes)]);
+  const head = isDryRun ? 'Nothing was changed.\n\n' : '';
+  return { data: { dryRun: isDryRun, kinds }, text: head + textTable(['kind', 'overdue', 'outcomes'], rows) };
+}
+
+interface RepublishOptions extends CommonOptions {
+  readonly wait?: boolean;
+  readonly patience: number;
+  readonly dryRun?: boolean;
+}
+
+/** Instances look every 10 s whether there is something to publish. */
+const PATIENCE_MS = 60_000;
+
+const LOOK_MS = 500;
+
+/** Publishes the wake-ups of everything pending again. */
+export function republishCommand(cli: Cli): Command {
+  const command = new Command('republish')
+    .description('have the running instances publish the wake-ups of all pending timeouts again')
+    .option('--wait', 'until they have done so')
+    .option('--patience <duration>', 'with --wait: how long nothing may happen', parseDuration, PATIENCE_MS)
+    .option('--dry-run', 'count the pending timeouts, and change nothing');
+  return cli.does<[], RepublishOptions>(command, (options) =>
+    cli.withUseCases(options, async (context) => {
+      const pending = await countPending(context);
+      if (options.dryRun) {
+        const text = `${pending} timeouts are pending. Nothing was changed.\n`;
+        return { data: { dryRun: true, outcome: null, pending, published: null }, text };
+      }
+      const outcome = await context.get(TimeoutEngine).path.republish();
+      const published = outcome === 'requested' && options.wait ? await wait(cli, context, pending, options) : null;
+      const text = { requested: 'requested', off: 'off: the transport is none, so nothing is published' }[outcome];
+      return {
+        data: { dryRun: false, outcome, pending, published },
+        text: published === null ? `${text}\n` : `published ${published} wake-ups again\n`,
+      };
+    }),
+  );
+}
+
+async function countPending(context: INestApplicationContext): Promise<number> {
+  const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  const counts = await countTimeouts(dataSource, schema);
+  return counts.reduce((sum, { pending }) => sum + pending, 0);
+}
+
+/** Returns how many wake-ups were published. */
+async function wait(
+  cli: Cli,
+  context: INestApplicationContext,
+  pending: number,
+  options: RepublishOptions,
+): Promise<number> {
+  const clock = new SystemClock();
+  const { path } = context.get(TimeoutEngine);
+  const progress = startProgress(cli.terminal, 'wake-ups', pending);
+  let [last, lastAt] = [-1, clock.monotonic()];
+  for (;;) {
+    const { isRunning, rows } = await path.republicationProgress();
+    progress.at(rows);
+    if (!isRunning) {
+      progress.stop();
+      return rows;
+    }
+    if (rows !== last) [last, lastAt] = [rows, clock.monotonic()];
+    if (clock.monotonic() - lastAt > options.patience) {
+      progress.stop();
+      throw new CommandRefusedError(
+        `no instance has published anything for ${options.patience / 1_000} s; start one, and it goes on after ${rows} wake-ups`,
+      );
+    }
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+interface PurgeOptions extends CommonOptions {
+  readonly dryRun?: boolean;
+}
+
+const KINDS = [
+  ['orders', 'finished orders'],
+  ['idempotencyKeys', 'idempotency keys'],
+  ['settledMoney', 'settled unmatched payments'],
+] as const;
+
+const NOTHING: PurgeCounts = { orders: 0, idempotencyKeys: 0, settledMoney: 0 };
+
+/** Deletes what has passed its retention. */
+export function purgeCommand(cli: Cli): Command {
+  const command = new Command('purge')
+    .description('delete what has passed its retention (RETENTION_…); the service does so too')
+    .option('--dry-run', 'count what is old enough, and delete nothing');
+  return cli.does<[], PurgeOptions>(command, (options) =>
+    cli.withUseCases(options, async (context) => {
+      const old = await context.get(Purge).count();
+      const purged = options.dryRun ? NOTHING : await purge(cli, context, sumOf(old));
+      const rows = KINDS.map(([kind, name]) => [name, old[kind], purged[kind]]);
+      const head = options.dryRun ? 'Nothing was deleted.\n\n' : '';
+      return {
+        data: { dryRun: options.dryRun ?? false, old, purged },
+        text: head + textTable(['what', 'old enough', 'deleted'], rows),
+      };
+    }),
+  );
+}
+
+async function purge(cli: Cli, context: INestApplicationContext, total: number): Promise<PurgeCounts> {
+  const progress = startProgress(cli.terminal, 'rows', total);
+  let purged = NOTHING;
+  for (let hasMore = true; hasMore;) {
+    const run = await context.get(Orders).purge();
+    purged = {
+      orders: purged.orders + run.orders,
+      idempotencyKeys: purged.idempotencyKeys + run.idempotencyKeys,
+      settledMoney: purged.settledMoney + run.settledMoney,
+    };
+    progress.at(sumOf(purged));
+    hasMore = run.hasMore;
+  }
+  progress.stop();
+  return purged;
+}
+
+function sumOf({ orders, idempotencyKeys, settledMoney }: PurgeCounts): number {
+  return orders + idempotencyKeys + settledMoney;
 }

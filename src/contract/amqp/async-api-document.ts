@@ -1,16 +1,10 @@
 import { TopologyNames } from '../../rabbit';
 import { jsonSchemas } from '../schema/json-schemas';
-import { ANSWERS } from './answers';
-import { answerMessages, answersChannel, CORRELATION, replyTo } from './answers-channel';
-import { COMMANDS } from './commands';
-import { EVENTS } from './events';
-import { type Message, type Messages } from './message';
-import { MESSAGE_SCHEMAS, payloadOf, SCHEMAS_AT } from './message-schemas';
-import { parkedChannel, parkedMessage } from './parked-channel';
-import { REQUESTS } from './requests';
+import { ANSWERS, COMMANDS, MESSAGE_SCHEMAS, payloadOf, SCHEMAS_AT, REQUESTS, REFUSAL } from './messages';
+import { EVENTS, type Message, type Messages } from './events';
 
 /** What differs between services. */
-export interface AsyncApiOptions {
+interface AsyncApiOptions {
   /** Version of the package. */
   readonly version: string;
   /** Prefix of the exchanges and queues. */
@@ -21,6 +15,7 @@ type Component = Readonly<Record<string, unknown>>;
 
 /** The messages that have a routing key of their own. */
 const GROUPS = { command: COMMANDS, request: REQUESTS, event: EVENTS } as const;
+
 type Group = keyof typeof GROUPS;
 
 const TRACEPARENT = { type: 'string', description: 'W3C trace context' };
@@ -119,4 +114,80 @@ function messagesOf(group: Group): Component {
       ] as const,
   );
   return Object.fromEntries(Object.values(messages));
+}
+
+/** How an answer names its command. */
+const CORRELATION = {
+  description: 'The AMQP property `correlation_id`: chosen by the sender, and repeated in the answer',
+  location: '$message.header#/correlation_id',
+};
+
+const all: readonly (readonly [string | undefined, Message])[] = [...Object.entries(ANSWERS), [undefined, REFUSAL]];
+
+/** The queues of the senders, which get the answers by the default exchange. */
+const answersChannel: Component = {
+  address: null,
+  summary: 'Answers, in the queue that the sender names in `reply_to`',
+  messages: Object.fromEntries(all.map(([, { name }]) => [name, { $ref: `#/components/messages/${name}` }])),
+  bindings: { amqp: { is: 'routingKey', exchange: { name: '', type: 'default' }, bindingVersion: '0.3.0' } },
+};
+
+/** Messages of the channel, by name. */
+const answerMessages: Component = Object.fromEntries(
+  all.map(([key, message]) => [message.name, describe(key, message)]),
+);
+
+/** @param key of the command, which is the type of its answer. A refusal has that of whatever was refused. */
+function describe(key: string | undefined, message: Message): Component {
+  const { name, summary, example } = message;
+  return {
+    name,
+    title: name,
+    summary,
+    correlationId: CORRELATION,
+    payload: payloadOf(message),
+    examples: [{ name: 'answer', payload: example }],
+    bindings: {
+      amqp: {
+        contentEncoding: 'UTF-8',
+        ...(key === undefined ? {} : { messageType: key }),
+        bindingVersion: '0.3.0',
+      },
+    },
+  };
+}
+
+/** `reply` of the operation that takes a command or a request. */
+function replyTo(key: keyof typeof ANSWERS): Component {
+  const names = [ANSWERS[key].name, REFUSAL.name];
+  return {
+    address: { description: 'The AMQP property `reply_to`', location: '$message.header#/reply_to' },
+    channel: { $ref: '#/channels/answers' },
+    messages: names.map((name) => ({ $ref: `#/channels/answers/messages/${name}` })),
+  };
+}
+
+/** A message that could not be processed. Its body is what was sent, whatever that is. */
+const parkedMessage = {
+  name: 'parked',
+  title: 'ParkedMessage',
+  summary: 'A message that could not be processed, with its body, routing key, and headers',
+  headers: {
+    type: 'object',
+    properties: {
+      'x-ot-error-code': { type: 'string', description: 'A code of the HTTP API, or one of docs/amqp.md' },
+      'x-ot-error-reason': { type: 'string', description: 'A sentence with the values' },
+      'x-ot-headers-dropped': { type: 'string', description: 'Present if its own headers were dropped' },
+    },
+  },
+} as const;
+
+/** Where such messages are kept. @param name of the exchange and the queue. */
+function parkedChannel(name: string): Readonly<Record<string, unknown>> {
+  return {
+    address: name,
+    summary: 'Messages that could not be processed',
+    messages: { parked: { $ref: '#/components/messages/parked' } },
+    bindings: { amqp: { is: 'queue', queue: { name, durable: true }, bindingVersion: '0.3.0' } },
+  };
 }

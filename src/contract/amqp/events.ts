@@ -1,10 +1,40 @@
 import { z } from 'zod';
-import { unmatchedHandling, unmatchedReason } from '../http/answers/unmatched-payment-answer';
-import { money } from '../schema/money';
-import { cause, changed, event, type EventType, order, ORDER, why } from './event';
-import { type Message } from './message';
+import { type OrderEventType, TRANSITION_CAUSES } from '../../orders';
+import { unmatchedHandling, unmatchedReason } from '../http/answers';
+import { money, instant } from '../schema/json-schemas';
 
 const PAYMENT = { provider: 'http', reference: 'o-1-1' };
+
+const head = <Type extends EventType>(type: Type) => ({
+  id: z.guid().describe('The same in every copy of the event, and the message_id'),
+  type: z.literal(type),
+  version: z.literal(1),
+  occurredAt: instant,
+});
+
+/** Fields of the order at the time of the event. */
+const order = {
+  orderId: z.string(),
+  merchantId: z.string(),
+  orderVersion: z.int().describe('Grows with every change of the order'),
+  amount: money,
+  currency: z.string(),
+  expiresAt: instant,
+};
+
+const cause = z.enum(TRANSITION_CAUSES);
+
+/** Fields that say why the order changed. */
+const why = { reason: z.string().nullable().describe('A code, or the text of the cancellation'), cause };
+
+const ORDER = {
+  orderId: 'o-1',
+  merchantId: 'shop-1',
+  orderVersion: 2,
+  amount: 4_200,
+  currency: 'EUR',
+  expiresAt: '2030-03-01T12:30:00.000Z',
+};
 
 /** Every event that the service sends. A new event needs its entry here. */
 export const EVENTS: Readonly<Record<EventType, Message>> = {
@@ -121,3 +151,44 @@ export const EVENTS: Readonly<Record<EventType, Message>> = {
     },
   }),
 };
+
+type EventType = OrderEventType | 'timeout.parked';
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** What an event adds to the fields that every event has. */
+interface EventParts {
+  readonly name: string;
+  readonly summary: string;
+  readonly fields: z.ZodRawShape;
+  readonly details: Details;
+}
+
+/** An event of this type. */
+function event(type: EventType, { name, summary, fields, details }: EventParts): Message {
+  const common = {
+    id: '0199d5a0-3c1e-7d4a-9a53-0d2b8a4c6f10',
+    type,
+    version: 1,
+    occurredAt: '2030-03-01T12:30:00.012Z',
+  };
+  return { name, summary, schema: z.object({ ...head(type), ...fields }), example: { ...common, ...details } };
+}
+
+/** An event about a change of an order. @param details of the example. */
+function changed(type: EventType, name: string, summary: string, details: Details): Message {
+  return event(type, { name, summary, fields: { ...order, ...why }, details: { ...ORDER, ...details } });
+}
+
+/** A message of the contract. */
+export interface Message {
+  /** Name of its type in generated clients. */
+  readonly name: string;
+  readonly summary: string;
+  readonly schema: z.ZodType;
+  /** A body as it is on the wire, for the documents and for tests. */
+  readonly example: Readonly<Record<string, unknown>>;
+}
+
+/** Messages by routing key. */
+export type Messages = Readonly<Record<string, Message>>;

@@ -14,7 +14,7 @@ export const TAGS = {
   Documents: 'This description, and a page to try it.',
 } as const;
 
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /** An answer without a problem. */
 export interface Answer {
@@ -48,3 +48,8 @@ export interface Operation {
 
 /** Operations by method and path, such as `POST /orders/:id/paid`. */
 export type Operations = Readonly<Record<string, Operation>>;
+
+/** The files of the page at /docs. */
+export const DOCS_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'try.js'] as const;
+
+export type DocsFile = (typeof DOCS_FILES)[number];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The dialect of OpenAPI 3.1, and the one of AsyncAPI 3. */
-export type Dialect = 'draft-2020-12' | 'draft-07';
+type Dialect = 'draft-2020-12' | 'draft-07';
 
 type Named = Readonly<Record<string, z.ZodType>>;
 
@@ -56,3 +56,39 @@ function joinNull(schema: Record<string, unknown>): void {
 function withoutIdentity(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id'));
 }
+
+/** T with every member required, so that a missing optional member is a difference. */
+type Full<T> = T extends readonly (infer Entry)[]
+  ? Full<Entry>[]
+  : T extends object
+    ? { [Key in keyof T]-?: Full<T[Key]> }
+    : T;
+
+type Within<A, B> = [A] extends [B] ? true : false;
+
+type Differences<A, B> = [Within<A, B>, Within<B, A>, Within<Full<A>, Full<B>>, Within<Full<B>, Full<A>>];
+
+type IsSame<A, B> = Differences<A, B> extends [true, true, true, true] ? unknown : 'the schema differs from the type';
+
+/**
+ * Returns the schema, and does not compile unless it describes T as JSON carries it: an answer with another member, or
+ * without one, needs another schema.
+ */
+export function describes<T>() {
+  return <S extends z.ZodType>(schema: S & IsSame<z.output<S>, Json<T>>): S => schema;
+}
+
+/** T as JSON carries it: dates are text. */
+type Json<T> = T extends Date
+  ? string
+  : T extends readonly (infer Entry)[]
+    ? Json<Entry>[]
+    : T extends object
+      ? { -readonly [Key in keyof T]: Json<T[Key]> }
+      : T;
+
+/** A time in an answer or an event: ISO 8601 in UTC with milliseconds. */
+export const instant = z.iso.datetime();
+
+/** An amount in an answer or an event. */
+export const money = z.int().describe('In minor units, such as cents');

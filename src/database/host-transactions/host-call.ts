@@ -1,10 +1,123 @@
-import { interceptQueries } from '../intercept-queries';
-import { explainAborted, explainControl, explainFailure, hasEnded, isAborted, saysEnded } from './explain-failure';
-import { guarded, openCursor } from './guarded';
-import { type Base, type HostBase } from './host-base';
-import { assertNotEnding, ENDING } from './host-connection';
-import { isWithinCall } from './one-at-a-time';
-import { UnusableTransactionError } from './unusable-transaction-error';
+import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { present } from '../../errors';
+import { markOwn, interceptQueries } from '../own-connection';
+import { ExpectedRollback } from '../errors';
+import {
+  isEntityManager,
+  type Transaction,
+  assertQueryable,
+  HostConnection,
+  type Queryable,
+  UnusableTransactionError,
+  assertNotEnding,
+  ENDING,
+} from './transaction';
+import {
+  explainFailure,
+  hasEnded,
+  explainAborted,
+  explainControl,
+  isAborted,
+  saysEnded,
+  guarded,
+  openCursor,
+} from './explain-failure';
+
+/** Before release 1.0 of TypeORM, it has `connection` only. */
+interface AnyRunner {
+  readonly dataSource?: DataSource;
+  readonly connection?: DataSource;
+}
+
+let managers = 0;
+
+/**
+ * A manager whose statements are those of the call, in the caller's transaction, whichever library that belongs to. Its
+ * runner is never that of the host. TypeORM counts savepoints in the runner: a host that rolls back while a call is
+ * running would roll back to the savepoint of the call only, and give the connection back in its transaction.
+ */
+export function managerOf(dataSource: DataSource, tx: Transaction, call: HostCall): EntityManager {
+  const { query } = call;
+  const runner = isEntityManager(tx)
+    ? besides(activeRunnerOf(tx), query)
+    : Object.assign(dataSource.createQueryRunner(), { connect: () => Promise.resolve({ query }) });
+  markOwn(runner);
+  // A transaction within it is a savepoint, as in every manager that is in a transaction; each with names of its own.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 1_000 * ++managers });
+  return runner.manager;
+}
+
+/** It has the entities of the host, and shares what its subscribers know of the transaction. */
+function besides(host: QueryRunner, query: HostCall['query']): QueryRunner {
+  const { dataSource, connection } = host as AnyRunner;
+  const runner = present(dataSource ?? connection, 'the DataSource of a query runner').createQueryRunner();
+  // It never takes a connection of the pool, so there is nothing to release.
+  return Object.assign(runner, { query, connect: () => host.connect(), data: host.data });
+}
+
+/** What runs single statements. A statement that returns rows gives an array of them. */
+export type Statements = Pick<EntityManager, 'query'>;
+
+/** Runs what only reads, in a transaction or not. @throws UnusableTransactionError */
+export function statementsOf(tx: Transaction): Statements {
+  if (isEntityManager(tx)) return tx;
+  assertQueryable(tx);
+  const connection = new HostConnection(tx);
+  const read = (sql: string, parameters?: unknown[]) =>
+    connection.query(sql, parameters).catch((error: unknown) => {
+      throw explainFailure(error);
+    });
+  return {
+    query: async <T>(sql: string, parameters?: unknown[]) =>
+      (await oneAtATime(tx, () => read(sql, parameters))).rows as T,
+  };
+}
+
+/** Runs a statement in the host's transaction. */
+type Base = (sql: string, parameters?: unknown[], structured?: boolean) => Promise<unknown>;
+
+/** What a call writes in. */
+interface HostBase {
+  /** Of the whole transaction, the same for each call in it. */
+  readonly key: object;
+  readonly send: Base;
+  /** With which the host sends its own statements, too, if that is known. It takes several in one text. */
+  readonly client?: { query(...given: never[]): unknown };
+  /** @throws UnusableTransactionError when the transaction has ended */
+  assertActive?(): void;
+}
+
+/** The transaction of any library. @throws UnusableTransactionError if it is none */
+export function hostBaseOf(tx: Transaction): HostBase {
+  return isEntityManager(tx) ? ofTypeOrm(tx) : ofQueryable(tx);
+}
+
+/** The runner of a transaction. @throws UnusableTransactionError */
+function activeRunnerOf({ queryRunner }: EntityManager): QueryRunner {
+  if (queryRunner?.isTransactionActive !== true) throw UnusableTransactionError.outside('TypeORM');
+  return queryRunner;
+}
+
+function ofTypeOrm(tx: EntityManager): HostBase {
+  const client = activeRunnerOf(tx);
+  return {
+    key: client,
+    client,
+    send: (sql, parameters, structured) => client.query(sql, parameters, structured as true),
+    assertActive: () => {
+      if (!client.isTransactionActive || client.isReleased) throw hasEnded();
+    },
+  };
+}
+
+function ofQueryable(tx: Queryable): HostBase {
+  assertQueryable(tx);
+  const connection = new HostConnection(tx);
+  // A client of pg has them.
+  const client = 'connectionParameters' in tx ? { client: tx } : {};
+  return { key: tx, send: (sql, parameters) => connection.query(sql, parameters), ...client };
+}
 
 const OF_SAVEPOINT = /^\s*(SAVEPOINT|RELEASE|ROLLBACK\s+TO)\s+(?:SAVEPOINT\s+)?"?(\w+)/i;
 
@@ -133,4 +246,49 @@ export class HostCall {
 function textOf(given: unknown): string {
   const text = typeof given === 'string' ? given : (given as { readonly text?: unknown } | undefined)?.text;
   return typeof text === 'string' ? text : '';
+}
+
+/** A call that is running. The calls that its listeners make wait for each other, and not for it. */
+interface Call {
+  readonly tx: object;
+}
+
+const running = new AsyncLocalStorage<readonly Call[]>();
+
+/** The last call of each transaction that is not over; and within a call, the last one of those that it makes. */
+const lastCalls = new WeakMap<object, Promise<unknown>>();
+
+/** Whether this code is part of a call in the transaction, such as a listener. */
+function isWithinCall(tx: object): boolean {
+  return (running.getStore() ?? []).some((call) => call.tx === tx);
+}
+
+/**
+ * Runs the calls in a caller's transaction one after the other. The savepoints of two at once would lie in each other, so
+ * one that is rolled back would take along what the other has reported as written.
+ *
+ * A call that waits behind one that fails is refused: a host that awaits them together rolls back at the first error.
+ */
+export function oneAtATime<T>(tx: object, work: () => Promise<T>): Promise<T> {
+  const within = running.getStore() ?? [];
+  const line = within.findLast((call) => call.tx === tx) ?? tx;
+  const run = (): Promise<T> => running.run([...within, { tx }], work);
+  const last = lastCalls.get(line);
+  const call = last
+    ? last.then(run, (cause: unknown) => (cause instanceof ExpectedRollback ? run() : refuse(cause)))
+    : run();
+  lastCalls.set(line, call);
+  const leave = (): void => {
+    if (lastCalls.get(line) === call) lastCalls.delete(line);
+  };
+  call.then(leave, leave);
+  return call;
+}
+
+function refuse(cause: unknown): never {
+  throw new UnusableTransactionError(
+    'a call in this transaction failed while this one waited for it, so this one was not made; roll back, or handle the ' +
+      'error and make this call again',
+    { cause },
+  );
 }

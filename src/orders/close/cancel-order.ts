@@ -1,15 +1,11 @@
-import { applyStep } from '../apply-step';
-import { checkRequest } from '../input/check-new-order';
+import { applyStep, type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { checkRequest } from '../input/check-input';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { isUndecided, type OrderStatus } from '../order-status';
+import { isUndecided, type OrderStatus, type OrderView } from '../order';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
-import { type OrderView } from '../order-view';
-import { AmendOrder } from '../sql/amend-order';
-import { transition } from '../transition';
-import { type ActionOptions } from '../action-options';
-import { type ActionContext, contextOf } from '../transition-cause';
+import { AmendOrder } from '../sql/order-rows';
+import { transition, type ActionOptions, type ActionContext, contextOf } from '../transition';
 import { type MoneyRefusal, refundsOfCancellation, refuseMoney } from './decide-closing';
 
 /** Which order to cancel, and why. */

@@ -9,21 +9,18 @@ import {
   type TimeoutOutcome,
 } from '../../timeouts';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/attempt-finding';
-import { busyOutcome } from '../busy-outcome';
+import { type AttemptFinding } from '../lookup/findings';
+import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../order-timeouts';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type PaymentWatch } from '../unmatched/payment-watch';
+import { type PaymentWatch, isWatched } from '../unmatched/payment-watch';
 import { isElsewhere, type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { isWatched } from '../unmatched/plan-watch';
-import { refundOf } from '../unmatched/refund';
+import { refundOf } from '../unmatched/unmatched-money';
 import { type OrderPolicies } from '../order-policies';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../order-timeouts';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../order';
 import { type ClosingPlan, planClosing } from './plan-closing';
-import { type Transition } from '../transition';
-import { type ActionContext } from '../transition-cause';
+import { type Transition, type ActionContext } from '../transition';
 
 /** The order changed between the decision and the write. Decide again for its new state. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };

@@ -1,9 +1,7 @@
 import { assertNever, validInstant } from '../../errors';
-import { moneyReceived } from '../pay/money-received';
-import { type LockedOrder } from '../order';
-import { type OrderPolicy } from '../order-policy-options';
-import { isUndecided } from '../order-status';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { moneyReceived } from '../pay/money';
+import { type LockedOrder, isUndecided, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../order';
+import { type OrderPolicy } from '../order-policies';
 
 /** What a due deadline means for an order, before any look-up. */
 export type ClosingDecision =

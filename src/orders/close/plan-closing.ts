@@ -1,18 +1,29 @@
 import { assertNever } from '../../errors';
 import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
-import { type AttemptFinding } from '../lookup/attempt-finding';
-import { decideClosing, type PartialPolicy, refundsPart } from './decide-closing';
-import { decideAfterLookUp } from './decide-after-look-up';
-import { moneyReceived } from '../pay/money-received';
-import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
-import { type LockedOrder } from '../order';
-import { type OrderStatus } from '../order-status';
-import { type AttemptWrite } from '../sql/write-attempts';
-import { type UnmatchedHandling, type UnmatchedMoney } from '../unmatched/unmatched-money';
-import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
+import {
+  type AttemptFinding,
+  type Wait,
+  waitedMs,
+  attemptWrites,
+  withFindings,
+  type OpenFinding,
+  shortestOf,
+  waitForFinding,
+} from '../lookup/findings';
+import { moneyReceived } from '../pay/money';
+import { unmatchedFromAttempt, type UnmatchedHandling, type UnmatchedMoney } from '../unmatched/unmatched-money';
+import {
+  type LockedOrder,
+  type OrderStatus,
+  canTakeMoney,
+  type PaymentAttempt,
+  isUndecided,
+  isSameRow,
+  isUnconfirmed,
+} from '../order';
+import { type AttemptWrite } from '../sql/attempts';
 import { type Transition, transition } from '../transition';
-import { type Wait, waitedMs } from '../lookup/wait-for-finding';
-import { attemptWrites, withFindings } from '../lookup/with-findings';
+import { decideClosing, type PartialPolicy, refundsPart, decideWithoutOpenAttempts } from './decide-closing';
 
 /** The result of one due timeout: what to write, and what to tell the engine. */
 export interface ClosingPlan {
@@ -35,6 +46,7 @@ export interface ClosingPlan {
 const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
 
 type Due = DueTimeout<AttemptFinding[]>;
+
 type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unmatched'>>;
 
 /** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
@@ -144,4 +156,88 @@ function insufficientMoney(
 /** A finding as JSON. A bigint becomes decimal text. */
 function evidenceOf({ provider, reference, finding }: AttemptFinding): object {
   return { provider, reference, ...finding, ...(finding.type === 'PAID' ? { amount: finding.amount.toString() } : {}) };
+}
+
+/** What an order becomes after its look-ups. */
+type LookUpDecision =
+  /** `wait`: other attempts of the paid order are open and must be closed. */
+  | { readonly type: 'paid'; readonly wait?: Wait }
+  /** `returns`: partial payments, which are refunded. */
+  | { readonly type: 'closed' | 'cancelled'; readonly returns: readonly PaymentAttempt[] }
+  | ({ readonly type: 'wait' } & Wait)
+  | { readonly type: 'park'; readonly reason: string }
+  /** Another transaction has decided in the meantime. Only the attempts are written. */
+  | { readonly type: 'decided'; readonly wait?: Wait };
+
+/** Pure: applies the findings. The order must have been read under its lock. `waitedMs`: since the first look-up. */
+export function decideAfterLookUp(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+  partial: PartialPolicy,
+): LookUpDecision {
+  const after = withFindings(order, findings);
+  const wait = waitFor(after, findings, now, waitedMs);
+  if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };
+  if (moneyReceived(after, after.attempts).type === 'sufficient') return { type: 'paid', ...(wait ? { wait } : {}) };
+  const unclear = wait ?? waitForConfirmation(after, findings, now, waitedMs);
+  if (unclear) return { type: 'wait', ...unclear };
+  const decision = decideWithoutOpenAttempts(after, partial);
+  switch (decision.type) {
+    case 'pay':
+      return { type: 'paid' };
+    case 'park':
+      return decision;
+    case 'close':
+      return { type: decision.to === 'CANCELLED' ? 'cancelled' : 'closed', returns: decision.returns };
+    default:
+      return assertNever(decision);
+  }
+}
+
+/** The shortest wait of all attempts that could still take money. Undefined if there is none. */
+function waitFor(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+): Wait | undefined {
+  const waits = order.attempts
+    .filter(canTakeMoney)
+    .map((attempt) => waitOf(attempt, openFinding(attempt, findings), waitedMs, now));
+  return shortestOf(waits);
+}
+
+/**
+ * The wait for providers that have not confirmed or denied a reported payment. Undefined if no answer is outstanding.
+ */
+function waitForConfirmation(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+): Wait | undefined {
+  const waits = order.attempts.filter(isUnconfirmed).flatMap((attempt) => {
+    const found = openFinding(attempt, findings);
+    const isFinal = found.type === 'UNCONFIRMED' || found.type === 'NO_PROVIDER';
+    return isFinal ? [] : [waitOf(attempt, found, waitedMs, now)];
+  });
+  return shortestOf(waits);
+}
+
+function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
+  const found = findings.find((candidate) => isSameRow(candidate, attempt))?.finding;
+  return isOpen(found) ? found : NOT_ASKED;
+}
+
+function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, waitedMs: number, now: Date): Wait {
+  const wait = waitForFinding(found, waitedMs, now);
+  return { ...wait, reason: `${provider} ${reference}: ${wait.reason}` };
+}
+
+const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not looked up yet' };
+
+function isOpen(finding: AttemptFinding['finding'] | undefined): finding is OpenFinding {
+  return finding !== undefined && finding.type !== 'PAID' && finding.type !== 'CLOSED';
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { LIMITS } from '../limits';
+import { types } from 'node:util';
+import { LIMITS } from '../order-policies';
+import { type MinorUnits } from '../place/new-order';
 
 type Sentence = (issue: { readonly input?: unknown }) => string;
 
@@ -8,6 +10,7 @@ type Sentence = (issue: { readonly input?: unknown }) => string;
  * the pattern is part of the API documents, and regular expressions of other languages do not know `\p{Cc}`.
  */
 const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
+
 const PRINTABLE = `[^${UNPRINTABLE}]`;
 
 /** Uses one sentence for any problem of a field, so that every problem states what is valid. */
@@ -39,12 +42,13 @@ function integer(min: number, max: number, what: string) {
   return z.int(sentence).min(min, sentence).max(max, sentence);
 }
 
-export const MINOR_UNITS = 'in minor units such as cents';
+const MINOR_UNITS = 'in minor units such as cents';
 
 const money = (min: number) =>
   integer(min, LIMITS.money, MINOR_UNITS).transform(BigInt).describe('In minor units, such as cents');
 
 const ID = '1 to 64 letters, digits, "_", "-", ":" or "."';
+
 const id = matching(LIMITS.id, ID);
 
 const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on, e.g. "2026-03-01T12:00:00Z"');
@@ -93,3 +97,89 @@ export const fields = {
 
 /** The same fields, whatever the transport. */
 export type Fields = { readonly [Name in keyof typeof fields]: z.ZodType };
+
+const moduleMoney = (min: number) =>
+  z.custom<MinorUnits>(
+    (value) => isMinorUnits(value, min),
+    says(`an integer or a bigint from ${min} to ${LIMITS.money}, ${MINOR_UNITS}`),
+  );
+
+function isMinorUnits(value: unknown, min: number): boolean {
+  const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value);
+  return isWhole && (value as MinorUnits) >= min && (value as MinorUnits) <= LIMITS.money;
+}
+
+const instant = (earliest: Date) =>
+  z.custom<Date>(
+    (value) => types.isDate(value) && value >= earliest && value <= LIMITS.latest,
+    says(`a valid Date in the years ${earliest.getUTCFullYear()} to ${LIMITS.latest.getUTCFullYear()}`),
+  );
+
+/** Any text that PostgreSQL can store. */
+const storable = (length: number) => {
+  const sentence = says(`text of 1 to ${length} characters, without NUL or unpaired surrogates`);
+  return z.string(sentence).regex(new RegExp(`^[^\\0\\p{Cs}]{1,${length}}$`, 'u'), sentence);
+};
+
+/** The fields of inputs from a caller in the same process: money may be a bigint, and an instant is a Date. */
+export const moduleFields = {
+  ...fields,
+  amount: moduleMoney(1),
+  unitAmount: moduleMoney(0),
+  instant: instant(LIMITS.earliest),
+} as const;
+
+/**
+ * The fields of a reported payment. It may be for an attempt that was registered under older rules, or come from a
+ * provider with a wrong clock, so a payment is rejected only for values that the tables cannot store.
+ */
+export const moneyFields = {
+  provider: storable(64),
+  reference: storable(LIMITS.reference),
+  merchantAccount: storable(LIMITS.merchantAccount),
+  transactionId: storable(LIMITS.transactionId),
+  paidAt: instant(new Date(0)),
+} as const;
+
+/**
+ * Pure: JSON Schemas of objects with both fields, and with neither. The API documents exclude them with `not`, which
+ * generators of clients ignore. Many of them fail at the shorter `oneOf` and `if`.
+ */
+export function bothOrNeither(one: string, other: string): readonly object[] {
+  const neither = { not: { anyOf: [{ required: [one] }, { required: [other] }] } };
+  return [{ required: [one, other] }, neither];
+}
+
+/** One problem of an input. `path` is dot-separated, and empty for the input as a whole. */
+export interface InputProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** More do not help, and 1000 invalid orders would make a response of megabytes. */
+export const MAX_PROBLEMS = 50;
+
+/** Lists each problem once, in order. @param noObject the message for an input that is not an object. */
+export function problemsOf(error: z.ZodError, noObject?: string, at: readonly string[] = []): InputProblem[] {
+  const problems = error.issues.flatMap((issue) => toProblems(issue, at, noObject));
+  // A number that is too large is not a safe integer either. One sentence is enough.
+  return [...new Map(problems.map((problem) => [toSentence(problem), problem])).values()];
+}
+
+export function toSentence({ path, message }: InputProblem): string {
+  return path === '' ? message : `${path} ${message}`;
+}
+
+function toProblems(issue: z.core.$ZodIssue, at: readonly string[], noObject = 'must be an object'): InputProblem[] {
+  const path = [...at, ...issue.path.map(String)];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: [...path, key].join('.'), message: 'is not a known field' }));
+    case 'invalid_type': {
+      const notAnObject = path.length > 0 ? 'must be a JSON object' : noObject;
+      return [{ path: path.join('.'), message: issue.expected === 'object' ? notAnObject : issue.message }];
+    }
+    default:
+      return [{ path: path.join('.'), message: issue.message }];
+  }
+}

@@ -1,10 +1,13 @@
-export { bothOrNeither } from './both-or-neither';
-export { bulkActionSchema, bulkExtensionSchema } from './bulk-schemas';
-export { fields } from './fields';
-export { newAttemptSchema } from './new-attempt-schema';
-export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-schema';
-export { newOrderSchema } from './new-order-schema';
-export { operatorPageSchema, orderPageSchema } from './order-filter-schema';
-export { MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
+export { bothOrNeither, fields, MAX_PROBLEMS, problemsOf, toSentence } from './fields';
+export {
+  bulkActionSchema,
+  bulkExtensionSchema,
+  newAttemptSchema,
+  newDeadlineCommandSchema,
+  newDeadlineSchema,
+  newOrderSchema,
+  operatorPageSchema,
+  orderPageSchema,
+  reportedPaymentSchema,
+} from './schemas';
 export { isMoney, readPayment, storableMoney } from './provider-money';
-export { reportedPaymentSchema } from './reported-payment-schema';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { storableText } from '../../database';
-import { LIMITS } from '../limits';
-import { moduleFields, moneyFields } from './module-fields';
-import { problemsOf, toSentence } from './input-problem';
+import { LIMITS } from '../order-policies';
+import { moduleFields, moneyFields, problemsOf, toSentence } from './fields';
 
 /** Money as a provider states it. An adapter may be plain JavaScript, so it is checked like any other input. */
 const moneySchema = z.object({

@@ -1,9 +1,8 @@
 import { type EntityManager } from 'typeorm';
-import { type OutboxEntry } from '../../outbox';
+import { type OutboxEntry, type Outbox } from '../../outbox';
 import { type TimeoutScheduler } from '../../timeouts';
-import { type OrderEventType } from '../order-events';
-import { type OrderAudience } from './order-audience';
-import { type OrderEvent } from './order-event';
+import { type OrderEventType, type TransitionCause } from '../transition';
+import { type UnmatchedHandling, type UnmatchedReason } from '../unmatched/unmatched-money';
 
 interface Joined {
   readonly types: ReadonlySet<string>;
@@ -55,4 +54,137 @@ export class OrderListeners implements OrderAudience {
 
 function deliveryOf({ id, body, traceparent }: OutboxEntry, kind: string) {
   return { kind, key: id, afterMs: 0, payload: body, ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
+/** Hears of order events in the transaction that writes them. */
+interface OrderAudience {
+  /** An error rolls the transaction back. */
+  tell(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void>;
+}
+
+/** What becomes of order events. */
+export interface EventReporting {
+  readonly audience: OrderAudience;
+  /** False: there is no broker, so the outbox gets no rows. */
+  readonly writesEvents: boolean;
+}
+
+/** For an application without listeners. */
+export const UNHEARD: EventReporting = { audience: { tell: () => Promise.resolve() }, writesEvents: true };
+
+type NameOf<Type> = Type extends `order.${infer Name}` ? Name : never;
+
+/** What a listener can hear: the event type without `order.`, for example `closed`. */
+export type OrderEventName = NameOf<OrderEventType>;
+
+/** What every event has. */
+export interface OrderEventHead<Name extends OrderEventName> {
+  /** UUID of the event, the same in every copy and at every attempt. */
+  readonly id: string;
+  readonly type: `order.${Name}`;
+  /** Version of this contract. */
+  readonly version: number;
+  /** PostgreSQL's time in the transaction that changed the order, ISO 8601. */
+  readonly occurredAt: string;
+}
+
+/** The order at the time of the event. */
+export interface OrderFacts {
+  readonly orderId: string;
+  readonly merchantId: string;
+  /** Grows with every event that changes the order. */
+  readonly orderVersion: number;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  /** The buyer's deadline, ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** Why the order changed. */
+export interface OrderChangeFacts extends OrderFacts {
+  readonly reason: string | null;
+  readonly cause: TransitionCause;
+}
+
+/** A new order. */
+export interface PlacedFacts extends OrderFacts {
+  readonly cause: TransitionCause;
+}
+
+/** An order that was sent as a message, and not placed. */
+export interface RefusedFacts {
+  /** Null: the message has no valid id. */
+  readonly orderId: string | null;
+  readonly merchantId: string | null;
+  /** Code of the refusal, for example `OUT_OF_STOCK`. */
+  readonly code: string;
+  /** A sentence for people. */
+  readonly message: string;
+  /** `message_id` of the message, if it had one. */
+  readonly commandId: string | null;
+}
+
+/** A reminder before the deadline. */
+export interface ReminderFacts extends OrderFacts {
+  /** How long before the deadline, milliseconds. */
+  readonly offsetMs: number;
+}
+
+/** Money that came back to the buyer. */
+export interface RefundFacts extends OrderChangeFacts {
+  readonly refundNumber: string;
+  readonly refundId: string;
+  readonly provider: string;
+  readonly reference: string;
+  /** Minor units. */
+  readonly refundedAmount: number;
+  readonly refundedCurrency: string;
+}
+
+/** Money that no open order expects. */
+export interface UnmatchedPaymentFacts {
+  /** Null: the payment names no order. */
+  readonly orderId: string | null;
+  readonly provider: string;
+  readonly reference: string;
+  readonly merchantAccount?: string;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly reason: UnmatchedReason;
+  readonly handling: UnmatchedHandling;
+}
+
+/** The fields of each event in addition to its head. */
+export interface OrderEventFacts {
+  /** Only where the policy `placedEvents` is `send`. */
+  readonly placed: PlacedFacts;
+  readonly refused: RefusedFacts;
+  readonly expiring: ReminderFacts;
+  readonly closing: OrderChangeFacts;
+  readonly closed: OrderChangeFacts;
+  readonly cancelled: OrderChangeFacts;
+  readonly paid: OrderChangeFacts;
+  readonly payment_late: UnmatchedPaymentFacts;
+  readonly refunding: OrderChangeFacts;
+  readonly refunded: RefundFacts;
+}
+
+/** An event as listeners, webhooks, and AMQP consumers receive it. New fields may be added. */
+export type OrderEvent<Name extends OrderEventName = OrderEventName> = {
+  [N in Name]: OrderEventHead<N> & OrderEventFacts[N];
+}[Name];
+
+/** Where events go that no status or money statement writes: to the outbox and to the listeners. */
+export class OrderEventLog {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly audience: OrderAudience,
+  ) {}
+
+  async append(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void> {
+    await this.outbox.append(tx, events);
+    await this.audience.tell(tx, events);
+  }
 }

@@ -1,11 +1,14 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type Clock } from '../../clock';
+import { isContention, ownTransaction } from '../../database';
 import { type CancelOrder } from '../close/cancel-order';
-import { type ExtendDeadline } from '../deadline/extend-deadline';
-import { type Actor } from '../transition-cause';
-import { byOperator } from './by-operator';
-import { type BulkExtension, type BulkRequest, type BulkResult } from './bulk-request';
-import { type BulkRun } from './bulk-run';
+import { type ExtendDeadline, type NewDeadline } from '../deadline/deadline';
+import { type Actor, byOperator } from '../transition';
+import { checkBulk } from '../input/check-input';
+import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../read/order-filter';
+import { LIMITS } from '../order-policies';
+import { type ListOrders } from '../read/list-orders';
 import { type CloseOrder } from './close-order';
-import { checkBulk } from '../input/check-bulk';
 
 /** Who acts. An action on many orders must have a name in their histories. */
 export interface BulkOptions {
@@ -55,5 +58,152 @@ export class BulkActions {
     return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
       this.closing.execute({ orderId, reason: request.reason }, { by: options.by, tx }),
     );
+  }
+}
+
+/** Which orders a bulk action changes. It must have at least one field. */
+export interface BulkFilter extends Omit<OrderFilter, 'status'> {
+  /** @default those that the action can change */
+  readonly status?: readonly ('PENDING' | 'CLOSING')[] | undefined;
+  /** Only orders of these merchants. @default all */
+  readonly merchants?: readonly string[] | undefined;
+}
+
+/** An action on many orders. Each call handles a part of them. */
+export interface BulkRequest {
+  readonly filter: BulkFilter;
+  /** For the history of each order. */
+  readonly reason: string;
+  /** True: nothing changes, and the result says what would. @default false */
+  readonly dryRun?: boolean | undefined;
+  /** The most orders of one call, 1 to 1000. @default 1000 */
+  readonly limit?: number | undefined;
+  /** `next` of the previous call. */
+  readonly cursor?: string | undefined;
+}
+
+/** Moves deadlines. Give exactly one of `expiresAt` and `byMs`. */
+export interface BulkExtension extends BulkRequest, Pick<NewDeadline, 'expiresAt' | 'byMs'> {
+  /** Chosen by you: an order is extended once for each id, however often you repeat a call. Like an order id. */
+  readonly actionId: string;
+}
+
+/** One order of a bulk action. */
+export interface BulkOutcome {
+  readonly id: string;
+  /** The outcome of the single action, or the code of its rejection; `BUSY`: the order is locked, so repeat the call. */
+  readonly outcome: string;
+}
+
+/** What one call did. */
+export interface BulkResult {
+  readonly dryRun: boolean;
+  /** Orders that this call handled. */
+  readonly count: number;
+  /** How many orders had which outcome. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** At most 20 of the orders, the rejected ones first. */
+  readonly sample: readonly BulkOutcome[];
+  /** The `cursor` of the next call. Null: all orders are handled. */
+  readonly next: string | null;
+}
+
+interface Dependencies {
+  readonly dataSource: DataSource;
+  readonly listing: ListOrders;
+  readonly clock: Clock;
+}
+
+/** The result of a single action. */
+interface Result {
+  readonly outcome: string;
+  readonly code?: string;
+}
+
+/** The single action on one order, in a transaction of its own if there is no `tx`. */
+type Act = (orderId: string, tx: EntityManager | undefined) => Promise<Result>;
+
+/** Orders at the same time. More would take connections from requests and deadlines. */
+const LANES = 4;
+
+/** After this time, no further order is begun. */
+const BUDGET_MS = 10_000;
+
+const SAMPLE = 20;
+
+/** Runs a single action on the orders of a filter, newest first. */
+export class BulkRun {
+  constructor(private readonly deps: Dependencies) {}
+
+  async execute(request: BulkRequest, open: readonly ('PENDING' | 'CLOSING')[], act: Act): Promise<BulkResult> {
+    const { filter, dryRun = false, limit = LIMITS.orders, cursor } = request;
+    const endsAt = this.deps.clock.monotonic() + BUDGET_MS;
+    const after = cursor === undefined ? undefined : decodePosition(cursor);
+    const { positions, next } = await this.deps.listing.find(
+      { ...filter, status: filter.status ?? open },
+      after,
+      limit,
+    );
+    let outcomes: readonly BulkOutcome[] = [];
+    while (outcomes.length < positions.length && this.deps.clock.monotonic() < endsAt) {
+      const group = positions.slice(outcomes.length, outcomes.length + LANES);
+      outcomes = outcomes.concat(await Promise.all(group.map(({ id }) => this.outcomeOf(id, dryRun, act))));
+    }
+    const isWhole = outcomes.length === positions.length;
+    return { dryRun, ...summaryOf(outcomes), next: textOf(isWhole ? next : positions[outcomes.length - 1]) };
+  }
+
+  /** A locked order is counted, and does not stop the others. */
+  private async outcomeOf(id: string, dryRun: boolean, act: Act): Promise<BulkOutcome> {
+    try {
+      const { outcome, code } = dryRun
+        ? await rehearse(this.deps.dataSource, (tx) => act(id, tx))
+        : await act(id, undefined);
+      return { id, outcome: code ?? outcome };
+    } catch (error) {
+      if (isContention(error)) return { id, outcome: 'BUSY' };
+      throw error;
+    }
+  }
+}
+
+function textOf(position: OrderPosition | undefined): string | null {
+  return position ? encodePosition(position) : null;
+}
+
+function summaryOf(all: readonly BulkOutcome[]): Pick<BulkResult, 'count' | 'outcomes' | 'sample'> {
+  const outcomes: Record<string, number> = {};
+  for (const { outcome } of all) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  const sample = [...all].sort((a, b) => Number(isCode(b.outcome)) - Number(isCode(a.outcome))).slice(0, SAMPLE);
+  return { count: all.length, outcomes, sample };
+}
+
+/** Outcomes are in lower case. */
+function isCode(outcome: string): boolean {
+  return outcome === outcome.toUpperCase();
+}
+
+/** Carries the result out of the transaction, which it rolls back. */
+class Rehearsed<T> extends Error {
+  constructor(readonly result: T) {
+    super('a dry run changes nothing');
+  }
+}
+
+const LOCK_MS = 500;
+
+/** Runs `work` and takes everything back. So a dry run decides by the same rules and rows as the real one. */
+async function rehearse<T>(dataSource: DataSource, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  try {
+    return await ownTransaction(
+      dataSource,
+      async (tx) => {
+        throw new Rehearsed(await work(tx));
+      },
+      { lockMs: LOCK_MS },
+    );
+  } catch (error) {
+    if (error instanceof Rehearsed) return error.result as T;
+    throw error;
   }
 }

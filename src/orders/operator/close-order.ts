@@ -1,20 +1,19 @@
-import { applyStep } from '../apply-step';
-import { checkRequest } from '../input/check-new-order';
+import { applyStep, type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { checkRequest } from '../input/check-input';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
-import { type OrderView } from '../order-view';
-import { AmendOrder } from '../sql/amend-order';
-import { transition } from '../transition';
-import { type OperatorOptions } from '../action-options';
-import { type ActionContext } from '../transition-cause';
-import { byOperator } from './by-operator';
 import {
-  decideManualClose,
-  declareClosed,
-  type ManualCloseDecision,
-  type ManualCloseRefusal,
-} from './decide-manual-close';
+  type OrderView,
+  type LockedOrder,
+  isUndecided,
+  type OrderStatus,
+  canTakeMoney,
+  type PaymentAttempt,
+  withStatus,
+} from '../order';
+import { AmendOrder } from '../sql/order-rows';
+import { transition, type OperatorOptions, type ActionContext, byOperator } from '../transition';
+import { decideWithoutOpenAttempts, type MoneyRefusal, refuseMoney } from '../close/decide-closing';
 
 /** Which order to close, and why. */
 export interface ManualClose {
@@ -124,4 +123,47 @@ export class CloseOrder {
     };
     await applyStep(store, tx, transition(order, to, step));
   }
+}
+
+/** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part, or confirmed money waits. */
+type ManualCloseRefusal = { readonly code: 'ORDER_NOT_CLOSABLE'; readonly status: OrderStatus } | MoneyRefusal;
+
+type ManualCloseDecision =
+  /** `declared`: attempts that the operator has seen closed at their providers. */
+  | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly declared: readonly PaymentAttempt[] }
+  /** Providers must close attempts first. */
+  | { readonly type: 'look-up' }
+  | { readonly type: 'already-closed' }
+  | { readonly type: 'refuse'; readonly refusal: ManualCloseRefusal };
+
+/**
+ * Pure: decides what an operator's close does to a locked order.
+ *
+ * @param attemptsAreClosed the operator's declaration.
+ * @param waiting confirmed money that names the order and waits for a person.
+ */
+export function decideManualClose(
+  order: LockedOrder,
+  attemptsAreClosed: boolean,
+  waiting: MoneyRefusal['payments'] = [],
+): ManualCloseDecision {
+  if (order.status === 'CLOSED') return { type: 'already-closed' };
+  if (!isUndecided(order.status)) return refuse({ code: 'ORDER_NOT_CLOSABLE', status: order.status });
+  const decision = decideWithoutOpenAttempts(order, 'keep');
+  if (decision.type !== 'close' || waiting.length > 0) return refuse(refuseMoney(order, waiting));
+  const open = order.attempts.filter(canTakeMoney);
+  if (open.length > 0 && !attemptsAreClosed) return { type: 'look-up' };
+  return { type: 'close', to: decision.to, declared: open };
+}
+
+function refuse(refusal: ManualCloseRefusal): ManualCloseDecision {
+  return { type: 'refuse', refusal };
+}
+
+/** Pure: returns the order with these attempts closed. They stay under watch, because the declaration may be wrong. */
+export function declareClosed(order: LockedOrder, declared: readonly PaymentAttempt[]): LockedOrder {
+  const attempts = order.attempts.map((attempt) =>
+    declared.includes(attempt) ? withStatus(attempt, 'CLOSED') : attempt,
+  );
+  return { ...order, attempts };
 }

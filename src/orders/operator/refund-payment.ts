@@ -1,30 +1,31 @@
 import { type PaymentProviders } from '../../payments';
+import { assertNever } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/attempt-finding';
-import { checkRequest } from '../input/check-new-order';
+import { type AttemptFinding } from '../lookup/findings';
+import { checkRequest } from '../input/check-input';
 import { isDue } from '../close/decide-closing';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { neededPayments } from '../pay/decide-claim';
 import { type MarkPaid } from '../pay/mark-paid';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderStatus } from '../order-status';
-import { paymentTimeout } from '../order-timeouts';
-import { type OrderView } from '../order-view';
 import {
+  type OrderStatus,
+  type OrderView,
   accountOfAttempt,
   type AttemptKey,
   isUnconfirmed,
   type PaymentAttempt,
   type PaymentNames,
-} from '../payment-attempt';
-import { paymentFound } from '../pay/reported-payment';
-import { AmendOrder } from '../sql/amend-order';
-import { type LookUpOptions } from '../action-options';
-import { type ActionContext, type Actor } from '../transition-cause';
-import { accountOf } from '../pay/with-account';
-import { byOperator } from './by-operator';
-import { decideManualRefund, findPayment } from './decide-manual-refund';
+  type LockedOrder,
+  isBooked,
+  isSamePayment,
+} from '../order';
+import { paymentTimeout } from '../order-timeouts';
+import { paymentFound, accountOf } from '../pay/reported-payment';
+import { AmendOrder } from '../sql/order-rows';
+import { type LookUpOptions, type ActionContext, type Actor, byOperator } from '../transition';
+import { moneyReceived } from '../pay/money';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
@@ -177,4 +178,61 @@ function sentenceOf(found: AttemptFinding | undefined): string {
   if (!found) return 'the provider did not respond';
   const { finding } = found;
   return 'reason' in finding ? finding.reason : `the provider says ${finding.type}`;
+}
+
+/** Why a payment cannot be refunded manually. */
+type ManualRefundRefusal =
+  | { readonly code: 'PAYMENT_NOT_FOUND' }
+  /** Only a report vouches for it. */
+  | { readonly code: 'PAYMENT_NOT_CONFIRMED' }
+  /** The order is paid by it. */
+  | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus }
+  /** A person has dealt with it, and may have paid it back. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: 'settled' };
+
+type ManualRefundDecision =
+  | { readonly type: 'refund'; readonly attempt: PaymentAttempt }
+  /** The refund is in progress or done. */
+  | { readonly type: 'refunding' | 'refunded' }
+  | { readonly type: 'refuse'; readonly refusal: ManualRefundRefusal };
+
+/** The payment of an order that has one of these names. */
+function findPayment({ attempts }: Pick<LockedOrder, 'attempts'>, names: PaymentNames): PaymentAttempt | undefined {
+  return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+}
+
+/** Pure: decides whether an operator may refund this payment of a locked order. */
+export function decideManualRefund(order: LockedOrder, names: PaymentNames): ManualRefundDecision {
+  const attempt = findPayment(order, names);
+  if (!attempt) return refuse({ code: 'PAYMENT_NOT_FOUND' });
+  if (attempt.status === 'REFUNDING') return { type: 'refunding' };
+  if (attempt.status === 'REFUNDED') return { type: 'refunded' };
+  if (attempt.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  if (isNeeded(order, attempt)) return refuse({ code: 'PAYMENT_NEEDED', status: order.status });
+  return isUnconfirmed(attempt) ? refuse({ code: 'PAYMENT_NOT_CONFIRMED' }) : { type: 'refund', attempt };
+}
+
+function refuse(refusal: ManualRefundRefusal): ManualRefundDecision {
+  return { type: 'refuse', refusal };
+}
+
+function isNeeded(order: LockedOrder, attempt: PaymentAttempt): boolean {
+  switch (order.status) {
+    case 'PAID': {
+      // The payments that pay the order must be certain before another one is refunded as surplus.
+      const others = order.attempts.filter((other) => other !== attempt && !isUnconfirmed(other));
+      return moneyReceived(order, others).type !== 'sufficient';
+    }
+    case 'PENDING':
+    case 'CLOSING':
+      // With enough money, the order is about to be paid.
+      return moneyReceived(order, order.attempts).type === 'sufficient';
+    case 'CLOSED':
+    case 'CANCELLED':
+    case 'REFUNDING':
+    case 'CLOSED_REFUNDED':
+      return false;
+    default:
+      return assertNever(order.status);
+  }
 }

@@ -1,15 +1,13 @@
 import { type EntityManager } from 'typeorm';
 import { type Inventory, type StockShortage } from '../../inventory';
-import { checkRequest } from '../input/check-new-order';
+import { checkRequest } from '../input/check-input';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderView } from '../order-view';
-import { type OperatorOptions } from '../action-options';
-import { type ActionContext } from '../transition-cause';
-import { byOperator } from './by-operator';
-import { decideRevival, type RevivalRefusal } from './decide-revival';
-import { type UnmatchedRows } from '../unmatched/unmatched-rows';
+import { type OrderView, type LockedOrder, type OrderStatus, type PaymentAttempt } from '../order';
+import { type OperatorOptions, type ActionContext, byOperator } from '../transition';
+import { type UnmatchedRows } from '../unmatched/unmatched-payment';
+import { moneyReceived } from '../pay/money';
 
 /** Which order to revive, and why. */
 export interface Revival {
@@ -76,4 +74,42 @@ export class ReviveOrder {
     const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
     return shortages.filter((shortage) => shortage.available < shortage.wanted);
   }
+}
+
+/** Why an order cannot be revived, whatever is in stock. */
+type RevivalRefusal =
+  | { readonly code: 'ORDER_NOT_REVIVABLE'; readonly status: OrderStatus }
+  /** Its payments do not pay it. `PAYMENT_TAKEN`: they would, but another order counts on the same payment. */
+  | { readonly code: 'PAYMENT_INSUFFICIENT' | 'PAYMENT_TAKEN' }
+  /** They would, but a person has dealt with one of them, and may have given it back. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: 'settled' };
+
+type RevivalDecision =
+  | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
+  | { readonly type: 'already-paid' }
+  | { readonly type: 'refuse'; readonly refusal: RevivalRefusal };
+
+/**
+ * Pure: decides whether a closed order is revived.
+ *
+ * @param disputed payments of the order that another order counts on, too.
+ */
+export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
+  if (order.status === 'PAID') return { type: 'already-paid' };
+  if (order.status !== 'CLOSED') return refuse({ code: 'ORDER_NOT_REVIVABLE', status: order.status });
+  const isEnough = (attempts: readonly PaymentAttempt[]): boolean =>
+    moneyReceived(order, attempts).type === 'sufficient';
+  const left = order.attempts.filter((attempt) => !disputed.includes(attempt));
+  const attempts = left.filter(({ status }) => status === 'PAID');
+  if (isEnough(attempts)) return { type: 'revive', attempts };
+  if (isEnough(left.map(reopened))) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  return refuse({ code: isEnough(order.attempts) ? 'PAYMENT_TAKEN' : 'PAYMENT_INSUFFICIENT' });
+}
+
+function reopened(attempt: PaymentAttempt): PaymentAttempt {
+  return attempt.status === 'SETTLED' ? { ...attempt, status: 'PAID' } : attempt;
+}
+
+function refuse(refusal: RevivalRefusal): RevivalDecision {
+  return { type: 'refuse', refusal };
 }

@@ -1,17 +1,14 @@
-import { type Booking, bookMoney, type Money } from './book-money';
-import { unownedMoney, unownedOf } from './unowned-money';
-import { decideClaim, isPaidBy, othersWith } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { unmatchedMoney } from './money-of';
-import { isBooked, isClaim } from '../payment-attempt';
+import { isBooked, isClaim, type LockedOrder, type PaidSource } from '../order';
 import { type LockedOrderContext } from '../order-transaction';
-import { type LockedOrder } from '../order';
 import { type HandledPayment, isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
-import { type SamePayments } from '../sql/find-same-payments';
+import { type SamePayments } from '../sql/lock-orders';
 import { type OrderStore } from '../sql/order-store';
-import { type UnmatchedReason } from '../unmatched/unmatched-money';
-import { type ReportedPayment } from './reported-payment';
-import { type ActionContext } from '../transition-cause';
+import { type UnmatchedReason, type UnmatchedMoney } from '../unmatched/unmatched-money';
+import { type ActionContext } from '../transition';
+import { type Booking, bookMoney, type Money } from './money';
+import { unownedMoney, unownedOf, decideClaim, isPaidBy, othersWith } from './decide-claim';
+import { type ReportedPayment, evidenceOf } from './reported-payment';
 
 /** A payment that was reported for a locked order. */
 export interface Claim {
@@ -105,4 +102,29 @@ export function isRightful({ after, holder }: Booking): boolean {
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {
   return isErased === true && handled.some(({ orderId }) => orderId === id);
+}
+
+/** Converts a report to money. @param now the payment time if the report has none. */
+export function moneyOf(
+  payment: ReportedPayment,
+  merchantAccount: string | null,
+  source: PaidSource,
+  now: Date,
+): Money {
+  const { provider, reference, amount, currency, paidAt = now, transactionId = null } = payment;
+  return { provider, reference, merchantAccount, amount: BigInt(amount), currency, paidAt, transactionId, source };
+}
+
+/** Converts a report that its order does not accept to unmatched money. */
+export function unmatchedMoney(
+  payment: ReportedPayment,
+  money: Money,
+  reason: UnmatchedReason,
+  { traceparent }: ActionContext,
+  now: Date,
+): UnmatchedMoney {
+  const { provider, reference, merchantAccount, amount, currency, transactionId, source } = money;
+  const { orderId } = payment;
+  const what = { provider, reference, merchantAccount, amount, currency, transactionId, source, orderId };
+  return { ...what, reason, handling: 'kept', evidence: evidenceOf(payment), now, traceparent };
 }

@@ -1,11 +1,6 @@
-import { type Money } from './book-money';
-import { moneyReceived } from './money-received';
-import { unownedOf } from './unowned-money';
-import { type LockedOrder } from '../order';
-import { isUndecided } from '../order-status';
-import { type SamePayments } from '../sql/find-same-payments';
-import { type UnownedMoney } from '../sql/lock-orders';
 import {
+  type LockedOrder,
+  isUndecided,
   canTakeMoney,
   isBooked,
   isOtherPayment,
@@ -14,13 +9,16 @@ import {
   isUnconfirmed,
   type PaymentAttempt,
   yieldsToProvider,
-} from '../payment-attempt';
+  areTwoPayments,
+} from '../order';
+import { type SamePayments, type UnownedMoney } from '../sql/lock-orders';
+import { type Money, moneyReceived } from './money';
 
 /**
  * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
  * must find out whether that is right: other orders have it, too, or a person may have settled it under another name.
  */
-export type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
+type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
 
 /**
  * A checkout may place its order a few minutes after the buyer has paid. Older money is that of somebody else, so whoever
@@ -115,4 +113,24 @@ function isRegistered({ attempts }: LockedOrder, money: Money): boolean {
   const isIts = (attempt: PaymentAttempt): boolean =>
     isSameAttempt(attempt, under) || (isBooked(attempt) && isSamePayment(attempt, money));
   return attempts.some((attempt) => attempt.registered && isIts(attempt));
+}
+
+/** Pure: returns unowned money as a payment. @param now the payment time if none was stored. */
+export function unownedMoney({ evidence, ...told }: UnownedMoney, now: Date): Money {
+  const { provider, reference, merchantAccount, transactionId, amount, currency, source } = told;
+  const { paidAt } = evidence;
+  const at = typeof paidAt === 'string' ? new Date(paidAt) : now;
+  const money = { provider, reference, merchantAccount, transactionId, amount, currency, source };
+  return { ...money, paidAt: Number.isNaN(at.getTime()) ? now : at };
+}
+
+/** The names under which everything that is known of this payment is found. */
+export function namesOfMoney(told: Money, named: Money): readonly Money[] {
+  return told === named ? [told] : [told, named];
+}
+
+/** Pure: returns the unowned money that is this payment. A report may have a transaction id of its own. */
+export function unownedOf(money: Money, { unowned }: Pick<SamePayments, 'unowned'>): UnownedMoney[] {
+  const isOther = (one: UnownedMoney): boolean => money.source === 'provider' && areTwoPayments(one, money);
+  return unowned.filter((one) => isSamePayment(one, money) && !isOther(one));
 }

@@ -18,9 +18,8 @@ import { type OrderStore } from '../sql/order-store';
 import { type RefundRows } from '../unmatched/refund-rows';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../order-timeouts';
-import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
-import { paymentFound } from './reported-payment';
-import { accountOf } from './with-account';
+import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../order';
+import { paymentFound, accountOf } from './reported-payment';
 
 interface Dependencies {
   readonly providers: PaymentProviders;

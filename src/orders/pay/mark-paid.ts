@@ -1,31 +1,27 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { type PaymentProviders } from '../../payments';
-import { isContention } from '../../database';
-import { applyStep } from '../apply-step';
-import { type Booking, bookMoney, type Money } from './book-money';
-import { checkReportedPayment } from '../input/check-new-order';
-import { type Claim, ClaimPayment, vouchedBy } from './claim-payment';
-import { type Confirmation } from './confirmation';
-import { decidePayment } from './decide-payment';
+import { isContention, type Transaction } from '../../database';
+import { applyStep, type OrderTransaction } from '../order-transaction';
+import { checkReportedPayment } from '../input/check-input';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { moneyOf, unmatchedMoney } from './money-of';
-import { type LockedOrder } from '../order';
-import { type OrderTransaction } from '../order-transaction';
-import { type MarkPaidResult } from './mark-paid-result';
-import { isUndecided } from '../order-status';
+import {
+  type LockedOrder,
+  isUndecided,
+  canTakeMoney,
+  type PaidSource,
+  type OrderView,
+  type PaymentAttempt,
+} from '../order';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
-import { canTakeMoney, type PaidSource } from '../payment-attempt';
-import { evidenceOf, type ReportedPayment } from './reported-payment';
-import { transition } from '../transition';
-import { type ActionOptions } from '../action-options';
-import { type ActionContext, contextOf } from '../transition-cause';
-import { namesOfMoney, unownedOf } from './unowned-money';
-import { accountIn, accountOf } from './with-account';
-import { writeBooking } from './write-booking';
-
-export { type MarkPaidResult };
+import { transition, type ActionOptions, type ActionContext, contextOf } from '../transition';
+import { writeBooking } from '../sql/adopt-unmatched';
+import { type UnmatchedReason } from '../unmatched/unmatched-money';
+import { type Booking, bookMoney, type Money, moneyReceived } from './money';
+import { type Claim, ClaimPayment, vouchedBy, moneyOf, unmatchedMoney } from './claim-payment';
+import { evidenceOf, type ReportedPayment, accountIn, accountOf } from './reported-payment';
+import { namesOfMoney, unownedOf } from './decide-claim';
 
 /** A booking in progress. */
 interface Report extends Claim {
@@ -220,4 +216,98 @@ function heldBy({ holder, money }: Booking): Omit<Money, 'paidAt' | 'source'> {
   const { provider, reference, merchantAccount, transactionId, paidAmount, paidCurrency } = holder;
   const names = { provider, reference, merchantAccount, transactionId };
   return { ...names, amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
+}
+
+/** Nobody reports such payments for an order. */
+type NotOfReports =
+  'unknown-order' | 'refund-failed' | 'excess-refund-failed' | 'chargeback' | 'invalid-amount' | 'overpaid';
+
+/**
+ * The result of a reported payment.
+ * - `paid`: the payment is booked, and the order is PAID.
+ * - `already-paid`: the same payment was booked before.
+ * - `booked`: another session holds the order's stock. The payment is stored, and the order becomes PAID automatically
+ *   when the stock is free. It is not closed before that.
+ * - `late`: the order was closed before. By policy, the order is revived, or the money is refunded or kept.
+ * - `surplus`: the order is paid twice, by another attempt. The money is refunded or kept.
+ * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order.
+ * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
+ * - `unknown-order`: there is no such order.
+ *
+ * All except `paid`, `booked`, and `already-paid` are stored in unmatched_payment and reported as `order.payment_late`.
+ */
+export type MarkPaidResult =
+  | {
+      readonly outcome: 'paid' | 'booked' | 'already-paid' | Exclude<UnmatchedReason, NotOfReports>;
+      readonly order: OrderView;
+    }
+  | { readonly outcome: 'unknown-order' };
+
+/** What a booked payment means for its order. */
+type PaymentDecision =
+  | { readonly type: 'pay'; readonly surplus: readonly PaymentAttempt[] }
+  | { readonly type: 'already-paid' }
+  /** The order is paid by another attempt. */
+  | { readonly type: 'surplus' }
+  /** The order was PAID with too little, because an earlier report was too high, and has enough by this payment. */
+  | { readonly type: 'rest' }
+  /** The order was closed or canceled before the payment was reported. */
+  | { readonly type: 'late' }
+  /** Too little, or in another currency. For a PAID order: an earlier report was too high. */
+  | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
+
+/** Pure: decides what a booked payment means for its order. */
+export function decidePayment({
+  after,
+  wasBooked,
+  holder,
+}: Pick<Booking, 'after' | 'wasBooked' | 'holder'>): PaymentDecision {
+  switch (after.status) {
+    case 'PAID':
+      return decidePaid(after, wasBooked, holder);
+    case 'CLOSED':
+    case 'CANCELLED':
+    case 'REFUNDING':
+    case 'CLOSED_REFUNDED':
+      return { type: 'late' };
+    case 'PENDING':
+    case 'CLOSING':
+      return decideOpen(after);
+    default:
+      return assertNever(after.status);
+  }
+}
+
+function decidePaid(after: LockedOrder, wasBooked: boolean, holder: PaymentAttempt): PaymentDecision {
+  const money = moneyReceived(after, after.attempts);
+  if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
+  if (wasBooked) return { type: 'already-paid' };
+  const others = after.attempts.filter((one) => one !== holder);
+  return { type: moneyReceived(after, others).type === 'insufficient' ? 'rest' : 'surplus' };
+}
+
+function decideOpen(after: LockedOrder): PaymentDecision {
+  const money = moneyReceived(after, after.attempts);
+  switch (money.type) {
+    case 'sufficient':
+      return { type: 'pay', surplus: money.surplus };
+    case 'insufficient':
+      return { type: 'insufficient', reason: money.reason };
+    case 'nothing':
+      // All money that arrived is being refunded already.
+      return { type: 'already-paid' };
+    default:
+      return assertNever(money);
+  }
+}
+
+/** How to book a payment that a provider confirms. */
+interface Confirmation {
+  readonly tx?: Transaction | undefined;
+  /** The merchant account of the attempt that was looked up; null: none. */
+  readonly account: string | null;
+  /** The order's attempts were looked up just now; see LockedContext. @default false */
+  readonly verified?: boolean;
+  /** The caller books more payments of the order and calls HandleUnmatched once for all of them. @default false */
+  readonly handlesUnmatchedLater?: boolean;
 }

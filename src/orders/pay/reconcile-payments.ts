@@ -10,19 +10,35 @@ import {
 } from '../../timeouts';
 import { present } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/attempt-finding';
-import { busyOutcome } from '../busy-outcome';
+import { type AttemptFinding, waitForProviders } from '../lookup/findings';
+import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../order-timeouts';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type MarkPaid } from './mark-paid';
-import { isPaidByReports } from './money-received';
-import { type LockedOrder, type Order } from '../order';
+import {
+  type LockedOrder,
+  type Order,
+  accountOfAttempt,
+  isBooked,
+  isSettledReport,
+  isUnconfirmed,
+  type PaymentAttempt,
+  isUndecided,
+  isClaim,
+  isSameAttempt,
+  isSamePayment,
+  type OrderView,
+  canTakeMoney,
+} from '../order';
 import { type OrderStore } from '../sql/order-store';
-import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
-import { accountOfAttempt, isBooked, isSettledReport, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
-import { type ReleaseClaims } from './release-claims';
+import { type ActionContext, type LookUpOptions, contextOf } from '../transition';
+import { type LockedContext } from '../unmatched/unmatched-money';
+import { type PaymentWatch } from '../unmatched/payment-watch';
+import { type OrderTransaction } from '../order-transaction';
+import { AmendOrder } from '../sql/order-rows';
+import { type ReadOrder } from '../read/read-order';
+import { type MarkPaid } from './mark-paid';
+import { isPaidByReports, released } from './money';
 import { paymentFound } from './reported-payment';
-import { type ActionContext } from '../transition-cause';
-import { waitForProviders } from '../lookup/wait-for-providers';
+import { neededPayments } from './decide-claim';
 
 type Due = DueTimeout<AttemptFinding[]>;
 
@@ -124,4 +140,99 @@ function unneededReports(order: Order, attempts: readonly PaymentAttempt[]): rea
 /** All attempts except confirmed payments and their other names. What a person has settled may be a mere report. */
 export function isWorthAsking(attempt: PaymentAttempt): boolean {
   return isUnconfirmed(attempt) || isSettledReport(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
+}
+
+const REASON = 'payment of another order';
+
+/** Takes payments from an order that only a report had linked to it, after another order got them. */
+export class ReleaseClaims {
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly watch: PaymentWatch,
+  ) {
+    this.amend = new AmendOrder(transaction.schema);
+  }
+
+  /**
+   * Returns the order after that. Its own attempts may take money again, so they are closed at their providers: at the
+   * deadline, or by the payment watch of an order that has ended. An order that is PAID stays PAID; a person was told.
+   */
+  async execute(order: LockedOrder, { tx, by, now }: LockedContext): Promise<LockedOrder> {
+    const lost = await this.lostBy(order, tx);
+    if (lost.length === 0) return order;
+    const { store, scheduler } = this.transaction;
+    const attempts = order.attempts.map((one) => (lost.includes(one) ? released(order.status, one) : one));
+    const changed = attempts.filter((one) => !order.attempts.includes(one));
+    const evidence = { lost: lost.map(({ provider, reference }) => ({ provider, reference })) };
+    await store.writeAttempts(
+      tx,
+      changed.map((attempt) => ({ attempt, evidence: { reason: REASON } })),
+    );
+    const after = {
+      ...order,
+      ...(await this.amend.execute(tx, order, {}, { by, reason: REASON, evidence })),
+      attempts,
+    };
+    if (order.status === 'PAID') await store.contested.closeNeeded(tx, neededPayments(after));
+    if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    else await this.watch.begin(tx, [after], now, by.traceparent);
+    return after;
+  }
+
+  private async lostBy(order: LockedOrder, tx: LockedContext['tx']): Promise<readonly PaymentAttempt[]> {
+    const claims = order.attempts.filter(isClaim);
+    if (claims.length === 0) return [];
+    const contested = await this.transaction.store.contested.lostBy(tx, order.id);
+    const named = claims.filter((claim) => contested.some((key) => isSameAttempt(key, claim)));
+    if (named.length === 0) return [];
+    const { attempts } = await this.transaction.store.samePayments(tx, named);
+    const holders = attempts.filter((one) => one.orderId !== order.id && one.registered && isBooked(one));
+    return named.filter((claim) => holders.some((holder) => isSamePayment(holder, claim)));
+  }
+}
+
+/** One provider time-out (5 s) and a reserve, because a person waits for this response. */
+const PATIENCE_MS = 8_000;
+
+/** `PROVIDER_NOT_CONFIGURED`: an open attempt could not be looked up. The answers about the others are booked. */
+export type CheckPaymentResult =
+  | { readonly outcome: 'checked'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'PROVIDER_NOT_CONFIGURED'; readonly provider: string };
+
+/**
+ * Looks up the open attempts of an order before its deadline, for the page that the buyer returns to. It closes
+ * nothing. An overdue order is woken and closes in the usual way.
+ */
+export class CheckPayment {
+  constructor(
+    private readonly store: OrderStore,
+    private readonly providers: PaymentLookups,
+    private readonly markPaid: MarkPaid,
+    private readonly readOrder: ReadOrder,
+  ) {}
+
+  /** Returns the order after the look-ups. A provider that does not respond changes nothing. */
+  async execute(
+    orderId: string,
+    { by, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},
+  ): Promise<CheckPaymentResult> {
+    const { now, attempts } = await this.store.attemptsOf(orderId, canTakeMoney);
+    const findings = await this.providers.query(attempts, now, signal);
+    for (const found of findings) await this.book(orderId, found, contextOf(by));
+    const order = await this.readOrder.execute(orderId);
+    if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
+    const unasked = findings.find(({ finding }) => finding.type === 'NO_PROVIDER');
+    if (!unasked || order.status === 'PAID') return { outcome: 'checked', order };
+    return { outcome: 'rejected', code: 'PROVIDER_NOT_CONFIGURED', provider: unasked.provider };
+  }
+
+  private async book(orderId: string, { finding, ...key }: AttemptFinding, by: ActionContext): Promise<void> {
+    if (finding.type === 'PAID') {
+      const account = accountOfAttempt(key);
+      await this.markPaid.confirm(paymentFound(orderId, key, finding), by, { account });
+    }
+  }
 }

@@ -1,19 +1,23 @@
 import { type PaymentProviders } from '../../payments';
-import { draftAttempt } from './attempt-draft';
-import { checkNewAttempt } from '../input/check-new-order';
-import { type NewAttempt, type OrderAttempt } from '../place/new-order';
+import { draftAttempt } from './money';
+import { checkNewAttempt } from '../input/check-input';
+import { type NewAttempt, type OrderAttempt, type ProviderRejection, refuseProvider } from '../place/new-order';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../order-timeouts';
-import { isPayable, type OrderView } from '../order-view';
-import { accountOfAttempt, canTakeMoney, findAttempt, type PaymentAttempt } from '../payment-attempt';
-import { AmendOrder } from '../sql/amend-order';
-import { InsertAttempt } from '../sql/insert-attempt';
-import { type ProviderRejection, refuseProvider } from '../place/refuse-provider';
-import { withAccount } from './with-account';
-import { type LockedOrder } from '../order';
-import { type ActionOptions } from '../action-options';
-import { type ActionContext, contextOf } from '../transition-cause';
+import {
+  isPayable,
+  type OrderView,
+  accountOfAttempt,
+  canTakeMoney,
+  findAttempt,
+  type PaymentAttempt,
+  type LockedOrder,
+} from '../order';
+import { AmendOrder } from '../sql/order-rows';
+import { InsertAttempt } from '../sql/attempts';
+import { withAccount } from './reported-payment';
+import { type ActionOptions, type ActionContext, contextOf } from '../transition';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
 

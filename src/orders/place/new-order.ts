@@ -1,6 +1,6 @@
 import { type StockShortage } from '../../inventory';
-import { type OrderView } from '../order-view';
-import { type ProviderRejection } from './refuse-provider';
+import { type PaymentProviders } from '../../payments';
+import { type OrderView } from '../order';
 
 /** Money in minor units. A number must be a safe integer. */
 export type MinorUnits = number | bigint;
@@ -77,3 +77,25 @@ export type PlaceRejection =
 export type PlaceResult =
   | { readonly outcome: 'placed' | 'replayed'; readonly id: string; readonly order: OrderView }
   | ({ readonly outcome: 'rejected'; readonly id: string } & PlaceRejection);
+
+/** Why an attempt of a provider is rejected: it could not be looked up, so its order could not be closed. */
+export type ProviderRejection =
+  | { readonly code: 'PROVIDER_NOT_CONFIGURED'; readonly provider: string; readonly configured: readonly string[] }
+  /** The provider has several merchants, and the requested one is missing or not configured. */
+  | {
+      readonly code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED';
+      readonly provider: string;
+      readonly merchantAccount: string | null;
+    };
+
+/** Pure: returns undefined if this process can look up such an attempt. @param attempt with its account resolved. */
+export function refuseProvider(
+  { provider: name, merchantAccount = null }: { provider: string; merchantAccount?: string | null | undefined },
+  providers: Pick<PaymentProviders, 'get' | 'names'>,
+): ProviderRejection | undefined {
+  const provider = providers.get(name);
+  if (!provider) return { code: 'PROVIDER_NOT_CONFIGURED', provider: name, configured: providers.names() };
+  const isKnown = merchantAccount === null ? provider.defaultAccount !== null : provider.hasAccount?.(merchantAccount);
+  if (isKnown === false) return { code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED', provider: name, merchantAccount };
+  return undefined;
+}

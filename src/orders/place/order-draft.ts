@@ -1,10 +1,12 @@
-import { type Order } from '../order';
-import { orderFingerprint } from './order-fingerprint';
-import { type OrderPolicies } from '../order-policies';
-import { type NewOrder, type NewOrderLine } from './new-order';
-import { withAccount } from '../pay/with-account';
+import { createHash } from 'node:crypto';
+import { uuidv7 } from 'uuidv7';
 import { type PaymentProviders } from '../../payments';
-import { type ActionContext } from '../transition-cause';
+import { type OutboxEntry } from '../../outbox';
+import { type Order } from '../order';
+import { type OrderPolicies } from '../order-policies';
+import { withAccount } from '../pay/reported-payment';
+import { type ActionContext } from '../transition';
+import { type NewOrder, type NewOrderLine } from './new-order';
 
 /** A new order with all defaults. */
 export interface OrderDraft {
@@ -74,4 +76,48 @@ export function placedOrder(draft: OrderDraft, expiresAt: Date, createdAt: Date)
     closedAt: null,
     paidAt: null,
   };
+}
+
+/** Equal for equal content, whatever the order of its keys. Distinguishes a repeated request from a conflicting one. */
+export function orderFingerprint(order: NewOrder): string {
+  const { merchantId = 'default', autoClose = true, lines = [] } = order;
+  // The key identifies the request and is not part of its content.
+  const withDefaults = { ...order, merchantId, autoClose, lines, idempotencyKey: undefined };
+  return createHash('sha256').update(canonical(withDefaults)).digest('base64url');
+}
+
+function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Date) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
+}
+
+/** The event `order.placed` of a new order, except for its times, which only the database knows. */
+export interface PlacedEvent {
+  readonly id: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly traceparent: string | undefined;
+}
+
+interface Times {
+  readonly occurredAt: Date;
+  readonly expiresAt: Date;
+}
+
+export function placedEvent({ id: orderId, merchantId, amount, input, by }: OrderDraft): PlacedEvent {
+  const id = uuidv7();
+  const about = { id, type: 'order.placed', version: 1, orderId, merchantId, orderVersion: 1 };
+  const body = { ...about, amount: Number(amount), currency: input.currency, cause: by.cause };
+  return { id, body, traceparent: by.traceparent };
+}
+
+/** The complete event. */
+export function placedEntry({ id, body, traceparent }: PlacedEvent, { occurredAt, expiresAt }: Times): OutboxEntry {
+  const times = { occurredAt: occurredAt.toISOString(), expiresAt: expiresAt.toISOString() };
+  const entry = { id, route: 'event', routingKey: 'order.placed', body: { ...body, ...times } } as const;
+  return traceparent === undefined ? entry : { ...entry, traceparent };
 }

@@ -1,20 +1,28 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { type Inventory, type StockDemand } from '../../inventory';
+import { type Inventory, type StockDemand, selectUnfit, type ReserveOutcome, type UnfitDemand } from '../../inventory';
 import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
-import { type EventReporting } from '../listeners/order-audience';
-import { draftAttempt } from '../pay/attempt-draft';
-import { type PlaceRejection, type PlaceResult } from './new-order';
-import { type OrderDraft, placedOrder } from './order-draft';
+import {
+  ExpectedRollback,
+  retryConflicts,
+  runTransaction,
+  type Transaction,
+  joinTransaction,
+  onOwnConnection,
+  STATEMENT_MS,
+  type Tables,
+  isLockTimeout,
+  lockPatienceOf,
+  ownTransaction,
+} from '../../database';
+import { type EventReporting } from '../listeners/order-listeners';
+import { draftAttempt } from '../pay/money';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout } from '../order-timeouts';
-import { RefuseAtSight } from './refuse-at-sight';
-import { ExpectedRollback, retryConflicts, runTransaction, type Transaction } from '../../database';
-import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
-import { refuseProvider } from './refuse-provider';
-import { ReadViews, toView } from '../sql/read-views';
-import { stockRejections } from './stock-rejections';
+import { ReadViews, toView } from '../sql/order-rows';
+import { type PlaceRejection, type PlaceResult, refuseProvider } from './new-order';
+import { type OrderDraft, placedOrder } from './order-draft';
 
 /** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends ExpectedRollback {
@@ -203,4 +211,123 @@ function toRejected(id: string, rejections: ReadonlyMap<string, PlaceRejection>)
   const rejection = rejections.get(id);
   if (!rejection) throw new Error(`order ${id} was neither placed nor rejected`);
   return { outcome: 'rejected', id, ...rejection };
+}
+
+/** The number of batches that read the stock first after a rejection. Each further rejection starts the count again. */
+const LOOKS = 100;
+
+/**
+ * Rejects orders that lack stock before anything is written. A rejection under the stock locks rolls back rows in eight
+ * tables and leaves them dead: 1.7 KB per order. Reading first costs a round trip, so only the batches after a
+ * rejection do it. Reading never accepts an order; that is decided under the locks.
+ */
+class RefuseAtSight {
+  private looksLeft = 0;
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly inventory: Inventory,
+    private readonly orders: Pick<InsertOrders, 'present'>,
+  ) {}
+
+  /**
+   * Returns the rejected orders. An order whose id or idempotency key exists is never one of them: a replay takes no
+   * stock, and a conflict has its own code.
+   */
+  async execute(caller: Transaction | undefined, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
+    if (this.looksLeft === 0 || drafts.length === 0) return new Map();
+    this.looksLeft -= 1;
+    if (caller) return joinTransaction(this.tables, caller, (tx) => this.look(tx, drafts));
+    return onOwnConnection(this.tables.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
+  }
+
+  /** Makes the next batches read first if any of these rejections is about stock. */
+  note(rejections: ReadonlyMap<string, PlaceRejection>): void {
+    const isOfStock = ({ code }: PlaceRejection): boolean => code === 'OUT_OF_STOCK' || code === 'UNKNOWN_SKU';
+    if ([...rejections.values()].some(isOfStock)) this.looksLeft = LOOKS;
+  }
+
+  private async look(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
+    const unfit = await this.unfitOf(manager, drafts);
+    // Read after the stock, so that an order that took the last pieces is visible.
+    const present = unfit.size === 0 ? new Set() : await this.presentOf(manager, drafts, unfit);
+    return new Map([...unfit].filter(([id]) => !present.has(id)));
+  }
+
+  private async unfitOf(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
+    const skus = new Set(drafts.flatMap(({ lines }) => lines.map(({ sku }) => sku)));
+    const levels = await this.inventory.read(manager, [...skus]);
+    const available = new Map(levels.map((level) => [level.sku, level.available]));
+    const owners = new Map(levels.flatMap(({ sku, merchantId }) => (merchantId ? [[sku, merchantId] as const] : [])));
+    // Checked one by one: an order may be rejected for another reason, and then takes nothing from the next ones.
+    const unfit = drafts.flatMap(({ id, merchantId, lines }) =>
+      selectUnfit([{ orderId: id, merchantId, lines }], available, owners),
+    );
+    return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
+  }
+
+  private async presentOf(
+    manager: EntityManager,
+    drafts: readonly OrderDraft[],
+    unfit: ReadonlyMap<string, unknown>,
+  ): Promise<ReadonlySet<unknown>> {
+    const candidates = drafts.filter(({ id }) => unfit.has(id));
+    const rows = await this.orders.present(manager, candidates);
+    const isPresent = (row: (typeof rows)[number]): boolean =>
+      row.order_fingerprint !== null || row.key_fingerprint !== null;
+    return new Set(rows.filter(isPresent).map(({ id }) => id));
+  }
+}
+
+/** A pause of a transaction on a busy machine, milliseconds. */
+const PAUSE_MS = 5_000;
+
+/** What this process computes between two statements, for each line: 4 µs on a quiet machine, and 25 times that. */
+const PAUSE_MS_PER_LINE = 0.1;
+
+interface Reservation {
+  readonly dataSource: DataSource;
+  readonly inventory: Inventory;
+  /** What the transaction reserves, one for each line. */
+  readonly skus: readonly string[];
+  /** The longest wait for a lock, milliseconds. @default 500 */
+  readonly lockLimitMs?: number | undefined;
+}
+
+/**
+ * Runs one transaction that reserves these SKUs. While a row is known to be locked for long, it asks first, because a
+ * transaction that fails at a locked SKU holds the others until its rollback has arrived.
+ *
+ * @throws 55P03 if a SKU is locked.
+ */
+async function reserveInTransaction<T>(
+  { dataSource, inventory, skus, lockLimitMs }: Reservation,
+  work: (tx: EntityManager) => Promise<T>,
+): Promise<T> {
+  const patience = lockPatienceOf(dataSource);
+  if (patience.isShort)
+    await onOwnConnection(dataSource, STATEMENT_MS, ({ manager }) => inventory.assertFree(manager, skus));
+  const lockMs = patience.limitMs(lockLimitMs);
+  try {
+    const idleMs = Math.ceil(PAUSE_MS + skus.length * PAUSE_MS_PER_LINE);
+    return await ownTransaction(dataSource, work, { lockMs, idleMs });
+  } catch (error) {
+    if (isLockTimeout(error)) patience.waitedInVain(lockMs);
+    throw error;
+  }
+}
+
+/** Pure: returns the rejections of the orders that lack stock. If it is insufficient for all, earlier orders are served first. */
+function stockRejections(
+  demands: readonly StockDemand[],
+  { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
+): Map<string, PlaceRejection> {
+  const unfit = selectUnfit(demands, available, owners);
+  if (unfit.length === 0) throw new Error('stock was rejected although every order fits');
+  return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
+}
+
+/** Pure: returns the rejection of an order that lacks stock. */
+function stockRejection({ unknownSkus, shortages }: UnfitDemand): PlaceRejection {
+  return unknownSkus.length > 0 ? { code: 'UNKNOWN_SKU', skus: unknownSkus } : { code: 'OUT_OF_STOCK', shortages };
 }

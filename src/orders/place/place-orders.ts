@@ -1,11 +1,11 @@
-import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable } from '../../database';
-import { checkNewOrders } from '../input/check-new-order';
+import { type DataSource, type EntityManager } from 'typeorm';
+import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownTransaction } from '../../database';
+import { checkNewOrders } from '../input/check-input';
+import { type ActionOptions, contextOf, outboxEvent } from '../transition';
+import { type OrderEventLog } from '../listeners/order-listeners';
 import { type NewOrder, type PlaceResult } from './new-order';
 import { draftOrder, namesOf, type OrderDraft } from './order-draft';
 import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
-import { splitBatch } from './split-batch';
-import { type ActionOptions } from '../action-options';
-import { contextOf } from '../transition-cause';
 
 /**
  * Places orders. Order, lines, stock, deadline, reminders, first attempt, history, and idempotency key are written in
@@ -56,4 +56,105 @@ function resultIn(results: ReadonlyMap<string, PlaceResult>, id: string): PlaceR
   const result = results.get(id);
   if (!result) throw new Error(`order ${id} was neither placed nor rejected`);
   return result;
+}
+
+interface SplitBatch {
+  /** The first draft of each id, in the order of the request. */
+  readonly firsts: readonly OrderDraft[];
+  /** Maps the results of the first drafts to results for all inputs, in order. */
+  readonly resultsFor: (resultOf: (id: string) => PlaceResult) => PlaceResult[];
+}
+
+/** Pure: removes repetitions within one request, because one statement cannot insert a row and see it. */
+function splitBatch(drafts: readonly OrderDraft[]): SplitBatch {
+  const firsts = new Map<string, OrderDraft>();
+  const byKey = new Map<string, OrderDraft>();
+  const reused = new Set<OrderDraft>();
+  for (const draft of drafts) {
+    const first = firsts.get(draft.id);
+    const key =
+      draft.input.idempotencyKey === undefined ? undefined : `${draft.merchantId}\n${draft.input.idempotencyKey}`;
+    const holder = key === undefined ? undefined : byKey.get(key);
+    if (holder && holder.fingerprint !== draft.fingerprint) reused.add(draft);
+    else if (!first) {
+      firsts.set(draft.id, draft);
+      if (key !== undefined) byKey.set(key, draft);
+    }
+  }
+  return {
+    firsts: [...firsts.values()],
+    resultsFor: (resultOf) => {
+      const results = new Map([...firsts.keys()].map((id) => [id, resultOf(id)]));
+      return drafts.map((draft) => resultOfInput(draft, firsts.get(draft.id), reused, results));
+    },
+  };
+}
+
+function resultOfInput(
+  draft: OrderDraft,
+  first: OrderDraft | undefined,
+  reused: ReadonlySet<OrderDraft>,
+  results: ReadonlyMap<string, PlaceResult>,
+): PlaceResult {
+  const { id } = draft;
+  const result = results.get(id);
+  if (reused.has(draft) || !first || !result) return { outcome: 'rejected', id, code: 'IDEMPOTENCY_KEY_REUSED' };
+  if (first === draft) return result;
+  if (first.fingerprint !== draft.fingerprint) return { outcome: 'rejected', id, code: 'ORDER_EXISTS' };
+  return result.outcome === 'placed' ? { ...result, outcome: 'replayed' } : result;
+}
+
+/** An order that was not placed. */
+export interface RefusedOrder {
+  /** Null: the request has no valid id. */
+  readonly orderId: string | null;
+  readonly merchantId: string | null;
+  /** Code of the refusal, for example `OUT_OF_STOCK`. */
+  readonly code: string;
+  /** A sentence for people. */
+  readonly message: string;
+  /** Id of the message that carried the order, if it had one. */
+  readonly commandId: string | null;
+  readonly traceparent: string | undefined;
+}
+
+/**
+ * Sends `order.refused`, for shops that send their orders as messages. Nothing of a refused order is written, so the event
+ * has a transaction of its own. In a sale there are many refusals, so they share it.
+ */
+export class AnnounceRefusals {
+  private readonly groups: GroupCommit<RefusedOrder, void>;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly events: OrderEventLog,
+  ) {
+    this.groups = new GroupCommit({
+      size: GROUP_COMMIT.size,
+      lanes: 1,
+      namesOf: () => [],
+      runTogether: (refused) => this.write(refused),
+      runAlone: async (refused) => void (await this.write([refused])),
+      isHopeless: isDatabaseUnavailable,
+    });
+  }
+
+  /** Resolves once the event is stored. */
+  execute(refused: RefusedOrder): Promise<void> {
+    return this.groups.run(refused);
+  }
+
+  private async write(refused: readonly RefusedOrder[]): Promise<void[]> {
+    await ownTransaction(this.dataSource, async (tx) => {
+      const now = await nowOf(tx);
+      const events = refused.map(({ traceparent, ...body }) => outboxEvent('order.refused', body, now, traceparent));
+      await this.events.append(tx, events);
+    });
+    return refused.map(() => undefined);
+  }
+}
+
+async function nowOf(tx: EntityManager): Promise<Date> {
+  const [row] = await tx.query<[{ now: Date }]>('SELECT now() AS now');
+  return row.now;
 }

@@ -1,18 +1,24 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
 import { reservedOrderIds } from '../../inventory';
-import { timeoutExists, undecidedTimeouts } from '../../timeouts';
-import { ORDER_PAYMENT } from '../order-timeouts';
+import { timeoutExists, undecidedTimeouts, type TimeoutScope } from '../../timeouts';
+import {
+  ORDER_PAYMENT,
+  ORDER_LATE_WATCH,
+  PAYMENT_RECONCILIATION,
+  ORDER_REMINDER,
+  PAYMENT_REFUND,
+} from '../order-timeouts';
 
 /** Orders with the same piece missing. */
-export interface Incomplete {
+interface Incomplete {
   readonly count: number;
   /** The first ids, three at most. */
   readonly ids: readonly string[];
 }
 
 /** What one transaction writes together, and of which only a part is there. */
-export interface Pieces {
+interface Pieces {
   /** Orders that nothing will close. */
   readonly withoutTimeout: Incomplete;
   /** Orders that have stock, and do not exist or have ended without a sale. */
@@ -39,7 +45,7 @@ export async function findPieces(dataSource: DataSource, schema: string): Promis
 }
 
 /** Orders that are past their deadline and still looked up. */
-export interface Waiting {
+interface Waiting {
   readonly count: number;
   /** Of the order that has waited for longest. */
   readonly seconds: number;
@@ -78,4 +84,41 @@ export function findFailingProviders(
       WHERE t.asked_since <= now() - $1 * interval '1 second' GROUP BY a.provider ORDER BY a.provider`,
     [seconds],
   );
+}
+
+/**
+ * The providers that may still be asked about an attempt. A process that handles deadlines must know all of them, or it
+ * parks their orders.
+ */
+export async function openAttemptProviders(dataSource: DataSource, schema: string): Promise<string[]> {
+  const rows = await ownQuery<{ provider: string }[]>(
+    dataSource,
+    `SELECT DISTINCT a.provider FROM ${schema}.payment_attempt a
+      WHERE a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE', 'SETTLED')
+         OR ${timeoutExists(schema, `'${ORDER_LATE_WATCH}'`, 'a.order_id')}
+         OR ${timeoutExists(schema, `'${PAYMENT_RECONCILIATION}'`, 'a.order_id')}
+      ORDER BY 1`,
+  );
+  return rows.map(({ provider }) => provider);
+}
+
+/** The timeouts that belong to orders of these merchants. A host's own kinds belong to no merchant. */
+export function merchantTimeouts(schema: string, merchants: readonly string[]): TimeoutScope {
+  return {
+    values: merchants,
+    condition: (row, values) => {
+      const isOurs = (orderId: string): string =>
+        `EXISTS (SELECT 1 FROM ${schema}.orders o WHERE o.id = ${orderId} AND o.merchant_id = ANY(${values}::text[]))`;
+      // Order ids may contain colons. The last colon belongs to the reminder.
+      const reminded = `regexp_replace(${row}.key, ':[^:]*$', '')`;
+      const refunded = `(SELECT r.order_id FROM ${schema}.refund r WHERE r.number = ${row}.key)`;
+      return `CASE ${row}.kind
+                WHEN '${ORDER_PAYMENT}' THEN ${isOurs(`${row}.key`)}
+                WHEN '${ORDER_LATE_WATCH}' THEN ${isOurs(`${row}.key`)}
+                WHEN '${PAYMENT_RECONCILIATION}' THEN ${isOurs(`${row}.key`)}
+                WHEN '${ORDER_REMINDER}' THEN ${isOurs(reminded)}
+                WHEN '${PAYMENT_REFUND}' THEN ${isOurs(refunded)}
+                ELSE false END`;
+    },
+  };
 }

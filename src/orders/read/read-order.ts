@@ -1,10 +1,11 @@
 import { type DataSource } from 'typeorm';
-import { onOwnConnection, STATEMENT_MS } from '../../database';
+import { onOwnConnection, STATEMENT_MS, ownQuery } from '../../database';
 import { type TimeoutScheduler } from '../../timeouts';
 import { paymentTimeout } from '../order-timeouts';
-import { type OrderView } from '../order-view';
-import { ReadViews } from '../sql/read-views';
-import { isOverdue } from './is-overdue';
+import { type OrderView, type OrderStatus } from '../order';
+import { ReadViews, type ReadOrderRow } from '../sql/order-rows';
+import { type TransitionCause } from '../transition';
+import { closesAt } from '../close/decide-closing';
 
 /**
  * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.
@@ -30,4 +31,45 @@ export class ReadOrder {
     if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
     return found?.view;
   }
+}
+
+/** One entry of an order's history. `from` is null for the first entry. */
+export interface HistoryEntry {
+  readonly version: number;
+  readonly from: OrderStatus | null;
+  readonly to: OrderStatus;
+  readonly cause: TransitionCause;
+  readonly actor: string | null;
+  readonly reason: string | null;
+  readonly evidence: Readonly<Record<string, unknown>> | null;
+  readonly traceparent: string | null;
+  readonly occurredAt: Date;
+}
+
+/** Reads the whole history of an order, oldest entry first. */
+export class ReadHistory {
+  private readonly sql: string;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    schema: string,
+  ) {
+    this.sql = `
+      SELECT version, from_status AS "from", to_status AS "to", cause, actor, reason, evidence, traceparent,
+             occurred_at AS "occurredAt"
+        FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`;
+  }
+
+  /**
+   * Uses one statement. An empty result means that there is no such order, because every order has an entry of its
+   * creation.
+   */
+  execute(orderId: string): Promise<HistoryEntry[]> {
+    return ownQuery(this.dataSource, this.sql, [orderId]);
+  }
+}
+
+/** Whether the order should have been closed by now. */
+export function isOverdue({ order, now }: ReadOrderRow): boolean {
+  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }

@@ -1,15 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { type OrderListeners } from '../listeners/order-listeners';
-import { type LockedOrder } from '../order';
+import { type LockedOrder, type OrderStatus, type OrderView } from '../order';
 import { type OrderTransaction } from '../order-transaction';
-import { type OrderStatus } from '../order-status';
-import { type OrderView } from '../order-view';
 import { runTransaction } from '../../database';
-import { type OperatorOptions } from '../action-options';
-import { type Actor } from '../transition-cause';
-import { EraseRows } from './erase-rows';
-import { type OpenItem, OpenItems } from './open-items';
-import { FINISHED_STATUSES } from './purge-orders';
+import { type OperatorOptions, type Actor } from '../transition';
+import { EraseRows, type OpenItem, OpenItems, FINISHED_STATUSES } from './purge-orders';
 
 /** `already-erased`: there was nothing left to erase, and nothing was written. */
 export type ErasePersonalDataResult =

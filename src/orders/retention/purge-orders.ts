@@ -1,12 +1,20 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, ownTransaction } from '../../database';
-import { type Inventory } from '../../inventory';
+import { ownQuery, ownTransaction, storableText } from '../../database';
+import { type Inventory, holdsStock } from '../../inventory';
+import { unsentEvents } from '../../outbox';
+import { payloadsOf, timeoutExists } from '../../timeouts';
 import { type OrderListeners } from '../listeners/order-listeners';
-import { type OrderStatus } from '../order-status';
+import { type OrderStatus, type Order } from '../order';
 import { rememberBookedSql } from '../sql/handled-payments';
-import { ERASED } from './erase-rows';
-import { OpenItems } from './open-items';
-import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
+import { type Actor } from '../transition';
+import {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../order-timeouts';
+import { isSettled } from '../unmatched/unmatched-money';
 
 /** Statuses of finished orders. They are kept while they have open items. */
 export const FINISHED_STATUSES = [
@@ -101,3 +109,198 @@ export class PurgeOrders implements PurgeStep {
     return ids.length;
   }
 }
+
+/** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
+const ERASED = 'erased:';
+
+/** Texts of callers may contain names. Texts of the service are codes. */
+const CALLERS = `'api', 'command', 'operator'`;
+
+/** The statements of an erasure, for a locked order without open items. */
+export class EraseRows {
+  private readonly isErasedSql: string;
+  private readonly markSql: string;
+  private readonly historySql: string;
+  private readonly rememberSql: string;
+  private readonly referencesSql: string;
+  private readonly keysSql: string;
+
+  constructor(schema: string) {
+    const isOpenName = `reference NOT LIKE '${ERASED}%'`;
+    this.isErasedSql = `
+      SELECT o.erased_at IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
+        FROM ${schema}.orders o WHERE o.id = $1`;
+    // The fingerprint is a hash of the request, so its content could be guessed. updated_at stays, because retention
+    // depends on it.
+    this.markSql = `
+      WITH erased AS (
+        UPDATE ${schema}.orders SET metadata = NULL, fingerprint = 'erased', erased_at = now(), version = version + 1
+         WHERE id = $1 AND version = $2 RETURNING id, version, status)
+      INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
+      SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`;
+    // Operators stay accountable for their actions. Other callers may be the buyer.
+    this.historySql = `
+      UPDATE ${schema}.order_history
+         SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
+             reason = CASE WHEN cause IN (${CALLERS}) THEN NULL ELSE reason END
+       WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`;
+    this.rememberSql = rememberBookedSql(schema, `a.${isOpenName}`);
+    this.referencesSql = referencesSql(schema, isOpenName);
+    this.keysSql = `
+      DELETE FROM ${schema}.idempotency_key k USING ${schema}.orders o
+       WHERE o.id = $1 AND k.scope = 'place:' || o.merchant_id AND k.response->>'orderId' = o.id`;
+  }
+
+  async isErased(tx: EntityManager, orderId: string): Promise<boolean> {
+    const [row] = await tx.query<{ isErased: boolean }[]>(this.isErasedSql, [orderId]);
+    return row?.isErased ?? false;
+  }
+
+  async execute(
+    tx: EntityManager,
+    { id, version }: Pick<Order, 'id' | 'version'>,
+    reason: string,
+    by: Actor,
+  ): Promise<void> {
+    const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
+    // First, because the history lets nothing be removed while its order is not marked.
+    const marked = await tx.query<unknown[]>(this.markSql, [id, version, ...why]);
+    if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
+    // Before the names go, or a repeated notification would look like another payment.
+    await tx.query(this.rememberSql, [[id]]);
+    for (const sql of [this.historySql, this.referencesSql, this.keysSql]) await tx.query(sql, [id]);
+  }
+}
+
+/**
+ * One statement, because attempt and refund reference each other by the changed columns, and constraints are checked at
+ * its end.
+ */
+function referencesSql(schema: string, isOpenName: string): string {
+  const isNamed = (row: string): string =>
+    `${row}.provider = n.provider AND ${row}.reference = n.reference AND ${row}.merchant_account = n.merchant_account`;
+  const key = 'provider, reference, merchant_account';
+  return `
+    WITH own AS MATERIALIZED (
+      SELECT ${key} FROM ${schema}.payment_attempt WHERE order_id = $1 AND ${isOpenName}),
+    named AS MATERIALIZED (
+      SELECT ${key}, '${ERASED}' || gen_random_uuid() AS pseudonym FROM (
+        SELECT ${key} FROM own
+        UNION SELECT ${key} FROM ${schema}.unmatched_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
+    attempts AS (
+      UPDATE ${schema}.payment_attempt a SET reference = n.pseudonym, transaction_id = NULL, evidence = NULL
+        FROM named n WHERE ${isNamed('a')} AND a.order_id = $1),
+    refunds AS (
+      UPDATE ${schema}.refund r SET reference = n.pseudonym, evidence = NULL,
+             number = md5(n.pseudonym || CASE r.reason WHEN 'overpaid' THEN ' excess' ELSE '' END),
+             refund_id = CASE WHEN r.refund_id IS NOT NULL THEN n.pseudonym END
+        FROM named n WHERE ${isNamed('r')} AND r.order_id = $1)
+    UPDATE ${schema}.unmatched_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL
+      FROM named n WHERE ${isNamed('p')}
+       AND (p.order_id = $1 OR EXISTS (SELECT 1 FROM own n WHERE ${isNamed('p')}))`;
+}
+
+/**
+ * Why an order cannot be deleted or erased yet.
+ * - `timeout`: a timeout is pending or parked.
+ * - `refund`: a refund is in progress.
+ * - `attempt`: an attempt could take money.
+ * - `unmatched-money`: money waits for its deadline or a person.
+ * - `reservation`: a reservation holds stock.
+ * - `event`: an event is not sent, or a listener or webhook has not got it.
+ */
+export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'reservation' | 'event';
+
+/**
+ * Finds the open items of orders. Call it after locking the orders, because every transaction that opens an item holds
+ * that lock.
+ */
+export class OpenItems {
+  private readonly sql: string;
+
+  /** @param deliveries the kinds of timeouts whose payload is an event of the order. */
+  constructor(
+    schema: string,
+    private readonly deliveries: () => readonly string[],
+  ) {
+    // Scalar subqueries instead of EXISTS, so that each uses an index regardless of the planner's estimates.
+    this.sql = `
+      SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
+        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`;
+  }
+
+  /** Returns the open items of each order, or an empty list. */
+  async execute(tx: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
+    const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids, this.deliveries()]);
+    return new Map(rows.map(({ id, open }) => [id, open]));
+  }
+}
+
+function openItems(schema: string): string[] {
+  const when = (item: OpenItem, condition: string): string => `CASE WHEN ${condition} THEN '${item}' END`;
+  return [
+    when('timeout', [...timeoutsOf(schema)].join(' OR ')),
+    when('refund', `(SELECT true FROM ${schema}.refund r WHERE r.order_id = o.id AND r.status <> 'REFUNDED' LIMIT 1)`),
+    when(
+      'attempt',
+      `(SELECT true FROM ${schema}.payment_attempt a
+         WHERE a.order_id = o.id AND a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE', 'SETTLED') LIMIT 1)`,
+    ),
+    when('unmatched-money', unmatchedMoney(schema)),
+    when('reservation', holdsStock(schema, 'o.id')),
+    when('event', `o.id IN (${unsentEvents(schema)}) OR o.id IN (${payloadsOf(schema, '$2::text[]', 'orderId')})`),
+  ];
+}
+
+function timeoutsOf(schema: string): string[] {
+  return [
+    timeoutExists(schema, `'${ORDER_PAYMENT}'`, 'o.id'),
+    timeoutExists(schema, `'${ORDER_LATE_WATCH}'`, 'o.id'),
+    timeoutExists(schema, `'${PAYMENT_RECONCILIATION}'`, 'o.id'),
+    `(SELECT true FROM unnest(o.reminder_offsets_ms) AS ms
+       WHERE ${timeoutExists(schema, `'${ORDER_REMINDER}'`, `o.id || ':' || ms`)} LIMIT 1)`,
+    `(SELECT true FROM ${schema}.refund r
+       WHERE r.order_id = o.id AND ${timeoutExists(schema, `'${PAYMENT_REFUND}'`, 'r.number')} LIMIT 1)`,
+  ];
+}
+
+/** Unmatched money that names the order or one of its attempts. */
+function unmatchedMoney(schema: string): string {
+  const money = `${schema}.unmatched_payment p`;
+  return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)
+          OR (SELECT true FROM ${schema}.payment_attempt a, LATERAL (
+                SELECT 1 FROM ${money} WHERE p.provider = a.provider AND p.reference = a.reference
+                   AND p.merchant_account IN (a.merchant_account, a.resolved_account)
+                   AND NOT ${isSettled(schema, 'p')} OFFSET 0) open
+               WHERE a.order_id = o.id LIMIT 1)`;
+}
+
+/** The kinds of data that can be purged. */
+export type PurgedKind = 'orders' | 'idempotencyKeys' | 'settledMoney';
+
+/** One page of a walk through a table in key order. */
+export interface PurgedPage {
+  /** Number of deleted rows. An order with all of its rows counts as one. */
+  readonly purged: number;
+  /** Where the next page begins; absent at the end of the table. */
+  readonly next?: readonly string[];
+}
+
+/**
+ * Purges one kind, page by page, in primary key order. An index by age would cost every insert of an order 2 to 5 %, or
+ * every close its in-place update, even where nothing is ever purged.
+ */
+export interface PurgeStep {
+  readonly kind: PurgedKind;
+  /** A key before the first row. */
+  readonly beginning: readonly string[];
+  /** Reads the rows after this key and deletes those that are due, in one short transaction. */
+  purgePage(after: readonly string[]): Promise<PurgedPage>;
+  /** Counts the rows of the same page that are old enough, without deleting them. Open items may keep some of them. */
+  countPage(after: readonly string[]): Promise<PurgedPage>;
+}
+
+/** The most rows that one page reads, and that one transaction deletes. */
+export const PAGE_SIZE = 500;

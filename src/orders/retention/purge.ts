@@ -1,5 +1,10 @@
-import { type Clock } from '../../clock';
-import { type PurgedKind, type PurgeStep } from './purge-step';
+import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { type Clock, PollingLoop } from '../../clock';
+import { ownQuery } from '../../database';
+import { InvalidOptionsError, withoutUndefined } from '../../errors';
+import { isSettled } from '../unmatched/unmatched-money';
+import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage } from './purge-orders';
 
 /** The number of deleted rows per kind. */
 export type PurgeCounts = Readonly<Record<PurgedKind, number>>;
@@ -82,4 +87,196 @@ function difference(after: PurgeCounts, before: PurgeCounts): PurgeCounts {
     idempotencyKeys: after.idempotencyKeys - before.idempotencyKeys,
     settledMoney: after.settledMoney - before.settledMoney,
   };
+}
+
+/** Long enough that the purge does not compete with the work of a start. */
+const FIRST_PAUSE_MS = 60_000;
+
+/** Pause between two runs of a walk: at most half of the time is spent on purging. */
+const PAUSE_MS = 1_000;
+
+const RUN_LIMIT_MS = 600_000;
+
+/** Runs the purge in the background, from one minute after the start. */
+export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(PurgeLoop.name);
+  private readonly loop: PollingLoop;
+  private hasStarted = false;
+  private pauseMs = FIRST_PAUSE_MS;
+
+  constructor(
+    private readonly purge: Purge,
+    private readonly deps: { readonly intervalMs: number; readonly isOn: boolean },
+    clock: Clock,
+  ) {
+    this.loop = new PollingLoop(clock, {
+      name: 'purge',
+      runOnce: (signal) => this.runOnce(signal),
+      intervalMs: () => this.pauseMs,
+      limitMs: RUN_LIMIT_MS,
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.deps.isOn && this.purge.isOn) this.loop.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  private async runOnce(signal: AbortSignal): Promise<boolean> {
+    if (!this.hasStarted) {
+      this.hasStarted = true;
+      return false;
+    }
+    const { orders, idempotencyKeys, settledMoney, hasMore } = await this.purge.runOnce(signal);
+    if (orders + idempotencyKeys + settledMoney > 0) {
+      this.logger.log(`purged ${orders} orders, ${idempotencyKeys} idempotency keys, ${settledMoney} settled payments`);
+    }
+    this.pauseMs = hasMore ? PAUSE_MS : this.deps.intervalMs;
+    return false;
+  }
+}
+
+interface Rows {
+  readonly kind: PurgedKind;
+  readonly table: string;
+  /** Primary key columns with their types, and a value before the first row. */
+  readonly key: readonly { readonly name: string; readonly type: string; readonly beginning: string }[];
+  /** SQL condition on a row `r` in addition to its age. */
+  readonly condition: string;
+}
+
+interface PageRow {
+  readonly purged: number;
+  readonly examined: number;
+  readonly last: string[] | null;
+}
+
+/** SQL: older rows are purged. `$1` is the retention in milliseconds. */
+const KEPT_SINCE = `now() - $1 * interval '1 millisecond'`;
+
+/** Deletes old rows that nothing references, by their `created_at`. */
+export class PurgeRows implements PurgeStep {
+  readonly kind: PurgedKind;
+  readonly beginning: readonly string[];
+  private readonly sql: string;
+  private readonly countSql: string;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    rows: Rows,
+    private readonly keepMs: number,
+  ) {
+    this.kind = rows.kind;
+    this.beginning = rows.key.map(({ beginning }) => beginning);
+    this.sql = pageSql(rows, 'delete');
+    this.countSql = pageSql(rows, 'count');
+  }
+
+  purgePage(after: readonly string[]): Promise<PurgedPage> {
+    return this.run(this.sql, after);
+  }
+
+  countPage(after: readonly string[]): Promise<PurgedPage> {
+    return this.run(this.countSql, after);
+  }
+
+  private async run(sql: string, after: readonly string[]): Promise<PurgedPage> {
+    const [page] = await ownQuery<PageRow[]>(this.dataSource, sql, [this.keepMs, ...after]);
+    const { purged = 0, examined = 0, last = null } = page ?? {};
+    return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: last } : {}) };
+  }
+}
+
+/** Idempotency keys. A request that is repeated later than this counts as new. */
+export function idempotencyKeys(schema: string): Rows {
+  const key = ['scope', 'key'].map((name) => ({ name, type: 'text', beginning: '' }));
+  return { kind: 'idempotencyKeys', table: `${schema}.idempotency_key`, key, condition: 'true' };
+}
+
+/** Unmatched money that needs no more action. */
+export function settledMoney(schema: string): Rows {
+  const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
+  // A settled row stays as long as the attempt that it is about: only the row lets a person reopen it, and without it the
+  // same news would be told, or its excess be refunded, once more.
+  const isHeld = `r.handling = 'settled' AND (
+            SELECT true FROM ${schema}.payment_attempt a
+             WHERE a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account)`;
+  const isRecent = `r.resolved_at >= ${KEPT_SINCE}`;
+  const condition = `${isSettled(schema, 'r')} AND (${isHeld}) IS NOT TRUE AND (${isRecent}) IS NOT TRUE`;
+  return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition };
+}
+
+function pageSql({ table, key, condition }: Rows, does: 'delete' | 'count'): string {
+  const names = key.map(({ name }) => `r.${name}`).join(', ');
+  const after = key.map(({ type }, index) => `$${index + 2}::${type}`).join(', ');
+  const texts = key.map(({ name }) => `${name}::text`).join(', ');
+  const backwards = key.map(({ name }) => `${name} DESC`).join(', ');
+  const gone =
+    does === 'delete'
+      ? `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT place FROM held)) RETURNING 1`
+      : 'SELECT 1 FROM page WHERE is_due';
+  return `
+    WITH page AS MATERIALIZED (
+      SELECT ${names}, r.ctid AS place,
+             r.created_at < ${KEPT_SINCE} AND ${condition} AS is_due
+        FROM ${table} r WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${PAGE_SIZE}),
+    held AS MATERIALIZED (
+      SELECT r.ctid AS place FROM ${table} r
+       WHERE r.ctid = ANY(ARRAY(SELECT place FROM page WHERE is_due)) AND ${condition} FOR UPDATE SKIP LOCKED),
+    gone AS (${gone})
+    SELECT (SELECT count(*)::int FROM gone) AS purged, (SELECT count(*)::int FROM page) AS examined,
+           (SELECT ARRAY[${texts}] FROM page ORDER BY ${backwards} LIMIT 1) AS last`;
+}
+
+/** How long finished data is kept, in milliseconds from its last change. 0 keeps it forever. */
+export interface RetentionOptions {
+  /**
+   * Orders in CLOSED, CANCELLED, PAID, or CLOSED_REFUNDED without open items, with lines, attempts, refunds,
+   * reservations, and history. 0, or at least one day. Money that arrives later belongs to an unknown order. @default 0
+   */
+  readonly finishedOrdersMs?: number;
+  /**
+   * Idempotency keys. After this time, a key may be used for another order. 0, or at least one day.
+   * @default 2592000000 (30 days)
+   */
+  readonly idempotencyKeysMs?: number;
+  /**
+   * Unmatched money (`unmatched_payment`) that needs no more action. Open items are never purged. 0, or at least one day.
+   * @default 0
+   */
+  readonly settledMoneyMs?: number;
+  /** From the end of one walk through the tables to the start of the next. @default 3600000 (1 hour) */
+  readonly intervalMs?: number;
+}
+
+export type ResolvedRetentionOptions = Required<RetentionOptions>;
+
+const HOUR_MS = 3_600_000;
+
+const DAY_MS = 24 * HOUR_MS;
+
+/** A hundred years, because PostgreSQL must be able to subtract it from the current time. */
+const MAX_MS = 36_500 * DAY_MS;
+
+/** @throws InvalidOptionsError that names every invalid option. */
+export function resolveRetention(options: RetentionOptions = {}): ResolvedRetentionOptions {
+  const defaults = { finishedOrdersMs: 0, idempotencyKeysMs: 30 * DAY_MS, settledMoneyMs: 0, intervalMs: HOUR_MS };
+  const resolved = { ...defaults, ...withoutUndefined(options) };
+  const problems = problemsOf(resolved);
+  if (problems.length > 0) throw new InvalidOptionsError('retention', problems);
+  return Object.freeze(resolved);
+}
+
+function problemsOf({ intervalMs, ...times }: ResolvedRetentionOptions): string[] {
+  const isWithin = (ms: number, min: number, max: number): boolean => Number.isInteger(ms) && ms >= min && ms <= max;
+  const bad = Object.entries(times).filter(([, ms]) => ms !== 0 && !isWithin(ms, DAY_MS, MAX_MS));
+  return [
+    ...bad.map(([name, ms]) => `${name} must be 0, or an integer from ${DAY_MS} to ${MAX_MS} ms (got ${String(ms)})`),
+    ...(isWithin(intervalMs, 1_000, DAY_MS)
+      ? []
+      : [`intervalMs must be an integer from 1000 to ${DAY_MS} ms (got ${String(intervalMs)})`]),
+  ];
 }

@@ -1,14 +1,12 @@
 import { type EntityManager } from 'typeorm';
+import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
-import { bookMoney } from '../pay/book-money';
-import { decideClaim } from '../pay/decide-claim';
-import { type LockedOrder } from '../order';
-import { namesOfMoney, unownedMoney } from '../pay/unowned-money';
-import { type BookingWriter, writeBooking } from '../pay/write-booking';
-import { isSameAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { bookMoney, type Booking } from '../pay/money';
+import { decideClaim, namesOfMoney, unownedMoney } from '../pay/decide-claim';
+import { type LockedOrder, isSameAttempt, type PaymentAttempt, type PaymentNames } from '../order';
 import { isHandled } from './handled-payments';
-import { type SamePayments } from './find-same-payments';
-import { type AdoptablePayment, type LockedBatch } from './lock-orders';
+import { type SamePayments, type AdoptablePayment, type LockedBatch } from './lock-orders';
+import { type AttemptWrite } from './attempts';
 
 /** Implemented by OrderStore, which uses this class. */
 interface Store extends BookingWriter {
@@ -66,4 +64,29 @@ export class AdoptUnmatched {
     await this.store.closeUnmatched(tx, [adoptable]);
     return booking.after;
   }
+}
+
+/** Implemented by OrderStore. */
+interface BookingWriter {
+  insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean>;
+  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void>;
+}
+
+/**
+ * Writes the changes of a booking to the attempts of a locked order. Returns false and writes nothing if the
+ * unregistered attempt has been registered for another order in the meantime.
+ */
+export async function writeBooking(
+  store: BookingWriter,
+  tx: EntityManager,
+  { changed, isNew, holder }: Booking,
+  evidence: JsonObject,
+): Promise<boolean> {
+  if (isNew && !(await store.insertPaid(tx, { attempt: holder, evidence }))) return false;
+  const others = changed.filter((attempt) => !isNew || attempt !== holder);
+  await store.writeAttempts(
+    tx,
+    others.map((attempt) => ({ attempt, evidence })),
+  );
+  return true;
 }

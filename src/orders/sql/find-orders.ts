@@ -1,6 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { type ScopedFilter } from '../read/order-filter';
-import { type OrderPosition } from '../read/order-position';
+import { type ScopedFilter, type OrderPosition } from '../read/order-filter';
 
 type Queries = Pick<EntityManager, 'query'>;
 

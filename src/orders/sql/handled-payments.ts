@@ -1,13 +1,13 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
-import { BOOKED_STATUSES } from '../attempt-status';
 import {
+  BOOKED_STATUSES,
   accountOfAttempt,
   type AttemptKey,
   isSameAttempt,
   type PaidSource,
   type PaymentNames,
-} from '../payment-attempt';
+} from '../order';
 
 /** The table with the key of the hashes, which nobody needs to read but the service. */
 export const PAYMENT_NAME_KEY = 'payment_name_key';

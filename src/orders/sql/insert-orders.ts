@@ -1,10 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
-import { draftAttempt } from '../pay/attempt-draft';
-import { type OrderDraft } from '../place/order-draft';
-import { type EventReporting, UNHEARD } from '../listeners/order-audience';
-import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './wanted-attempt';
-import { type PlacedEvent, placedEvent, placedEntry } from '../place/placed-event';
+import { draftAttempt } from '../pay/money';
+import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../place/order-draft';
+import { type EventReporting, UNHEARD } from '../listeners/order-listeners';
+import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
 
 /** An order that did not exist before. */
 export interface InsertedRow {

@@ -2,9 +2,9 @@ import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
 import { present } from '../../errors';
-import { type EventReporting } from '../listeners/order-audience';
+import { type EventReporting } from '../listeners/order-listeners';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
-import { outboxEvent } from '../order-events';
+import { outboxEvent } from '../transition';
 import {
   FAILED_REFUND_REASONS,
   HELD_MONEY_REASONS,

@@ -1,9 +1,9 @@
+import { type EntityManager } from 'typeorm';
 import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
-import { type EntityManager } from 'typeorm';
-import { type LockedOrder } from '../order';
-import { type PaidSource, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
-import { earlyMoney } from './wanted-attempt';
+import { type PaymentProviders } from '../../payments';
+import { type LockedOrder, type PaidSource, type PaymentAttempt, type PaymentNames, BOOKED_STATUSES } from '../order';
+import { LIMITS } from '../order-policies';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,
@@ -12,7 +12,15 @@ import {
   type OrderRow,
   toAttempt,
   toOrder,
-} from './order-row';
+} from './order-rows';
+import {
+  type HandledPayment,
+  type HandledRow,
+  handledSql,
+  NAMED,
+  namesParameters,
+  toHandled,
+} from './handled-payments';
 
 /** A batch of orders as read under its locks. */
 export interface LockedBatch {
@@ -51,7 +59,7 @@ interface UnderLock {
 }
 
 /** A row of unowned money as JSON. */
-export interface UnownedRow {
+interface UnownedRow {
   readonly id: string;
   readonly provider: string;
   readonly reference: string;
@@ -70,7 +78,7 @@ interface AdoptableRow extends UnownedRow {
 }
 
 /** SQL: the columns of unowned money, from unmatched_payment with the alias `p`. */
-export const UNOWNED_COLUMNS =
+const UNOWNED_COLUMNS =
   'p.id, p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence, p.created_at';
 
 /** An attempt with the alias `a`. */
@@ -141,7 +149,7 @@ function toAdoptable({ order_id: orderId, attempt, ...row }: AdoptableRow): Adop
   return { ...toUnowned(row), reference: attempt ?? row.reference, orderId, namesOrder: attempt === null };
 }
 
-export function toUnowned({ merchant_account: account, created_at: at, amount, ...row }: UnownedRow): UnownedMoney {
+function toUnowned({ merchant_account: account, created_at: at, amount, ...row }: UnownedRow): UnownedMoney {
   const { transactionId } = row.evidence;
   return {
     ...row,
@@ -158,4 +166,134 @@ function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): M
     attempts,
   );
   return new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: ofOrder.get(row.id) ?? [] }]));
+}
+
+/** Everything that is known about payments under any of their names. */
+export interface SamePayments {
+  readonly attempts: readonly PaymentAttempt[];
+  /** The same payments as money that a provider has confirmed and no order has. */
+  readonly unowned: readonly UnownedMoney[];
+  /** What is left of those that a person has settled, or whose order was erased or purged. */
+  readonly handled: readonly HandledPayment[];
+}
+
+interface Row {
+  readonly attempts: AttemptRow[] | null;
+  readonly unowned: UnownedRow[] | null;
+  readonly handled: HandledRow[] | null;
+}
+
+/**
+ * Finds the same payments under any name: attempts that have these keys, hold the money under its other name, or are
+ * registered under it, and money that no order has.
+ */
+export class FindSamePayments {
+  private readonly sql: string;
+  private readonly lockSql: string;
+
+  constructor(schema: string) {
+    // An account that is not known may be any. The caller compares further, because it knows the defaults.
+    const account = `COALESCE(a.resolved_account, a.merchant_account)`;
+    const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
+    const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+    const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
+    const unowned = `${schema}.unmatched_payment p
+           WHERE p.provider = n.provider AND (n.account = '' OR p.merchant_account IN ('', n.account))
+                 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept'`;
+    // All in one order, and counted, because some libraries cannot read the type void.
+    this.lockSql = `
+      SELECT count(pg_advisory_xact_lock(key))::int AS count FROM (
+        SELECT DISTINCT hashtextextended(concat_ws(chr(10), '${schema}', n.provider, name), 0) AS key
+          FROM ${NAMED}, unnest(ARRAY[n.reference, n.transaction]) name WHERE name IS NOT NULL ORDER BY 1 OFFSET 0) k`;
+    // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
+    this.sql = `
+      SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
+        SELECT x.* FROM ${NAMED}, LATERAL (
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.reference
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND (${isBooked} OR a.registered)
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.reference AND ${isBooked}
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
+          OFFSET 0) x) found) AS attempts, (
+        SELECT json_agg(DISTINCT to_jsonb(p)) FROM ${NAMED}, LATERAL (
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.reference IN (n.reference, n.transaction)
+          UNION ALL
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.reference
+          UNION ALL
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.transaction OFFSET 0) p) AS unowned,
+        (${handledSql(schema)}) AS handled`;
+  }
+
+  /**
+   * Until the end of this transaction, no other one books a payment that has one of these names: two that book it for
+   * different orders do not see each other. In a statement of its own, so that the next one sees what was committed.
+   */
+  async lock(tx: EntityManager, names: readonly PaymentNames[]): Promise<void> {
+    await tx.query(this.lockSql, namesParameters(names));
+  }
+
+  async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
+    const [row] = await tx.query<Row[]>(this.sql, namesParameters(names));
+    return {
+      attempts: (row?.attempts ?? []).map(toAttempt),
+      unowned: (row?.unowned ?? []).map(toUnowned),
+      handled: (row?.handled ?? []).map(toHandled),
+    };
+  }
+}
+
+/** Knows the merchant account of attempts that name none, by provider. */
+export type DefaultAccounts = Pick<PaymentProviders, 'get'>;
+
+/** SQL expressions of an attempt. */
+interface AttemptColumns {
+  readonly provider: string;
+  readonly reference: string;
+  /** Empty: not known. */
+  readonly account: string;
+}
+
+/** SQL expressions for an attempt that is about to be registered. */
+interface Wanted extends AttemptColumns {
+  readonly orderId: string;
+  /** Whether an attempt without an account may be this one. */
+  readonly mayBeUnknown: string;
+}
+
+/**
+ * SQL: true if another order has this attempt, perhaps without its account or under one that is not known here; otherwise
+ * NULL. The primary key finds only equal accounts. LIMIT: a subquery by the key, whatever the planner estimates.
+ */
+export function takenByOther(schema: string, { provider, reference, orderId, account, mayBeUnknown }: Wanted): string {
+  return `(
+      SELECT true FROM ${schema}.payment_attempt x
+       WHERE x.provider = ${provider} AND x.reference = ${reference} AND x.order_id <> ${orderId}
+         AND (${account} = '' OR COALESCE(x.resolved_account, x.merchant_account) = ${account}
+              OR ${mayBeUnknown} AND x.merchant_account = '' AND x.resolved_account IS NULL) LIMIT 1)`;
+}
+
+/** Whether an attempt without an account may be one with this account: if that is the default, or none is known. */
+export function mayBeUnknown(
+  { provider, merchantAccount }: { readonly provider: string; readonly merchantAccount: string | null },
+  providers: DefaultAccounts,
+): boolean {
+  const byDefault = providers.get(provider)?.defaultAccount ?? null;
+  return byDefault === null || byDefault === merchantAccount;
+}
+
+/**
+ * SQL: the rows of unmatched money that may be for this attempt, because they came before it: the first payment under its
+ * reference, and the others, whose rows have it in their evidence. The account of either may not be known yet. OFFSET 0:
+ * without statistics, the planner starts from all unmatched money.
+ */
+export function earlyMoney(schema: string, { provider, reference, account }: AttemptColumns): string {
+  const early = `
+    SELECT * FROM ${schema}.unmatched_payment early
+     WHERE early.provider = ${provider} AND (${account} = '' OR early.merchant_account IN ('', ${account}))
+       AND early.reason = 'unknown-order' AND early.handling = 'kept'`;
+  return `(${early} AND early.reference = ${reference}
+    UNION ALL ${early} AND early.evidence->>'reference' = ${reference} AND early.reference <> ${reference}
+       AND early.evidence->>'transactionId' = early.reference AND length(early.reference) <= ${LIMITS.reference} OFFSET 0)`;
 }

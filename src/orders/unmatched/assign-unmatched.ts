@@ -1,24 +1,27 @@
 import { type PaymentProviders } from '../../payments';
-import { checkUnmatched } from '../input/check-new-order';
-import { bookMoney, type Money } from '../pay/book-money';
-import { type LockedOrder } from '../order';
+import { checkUnmatched } from '../input/check-input';
+import { bookMoney, type Money } from '../pay/money';
+import { type LockedOrder, isUndecided, type PaymentAttempt, type OrderView, isBooked, isSamePayment } from '../order';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
-import { isGivenUp } from '../pay/decide-claim';
-import { moneyOf } from '../pay/money-of';
-import { isUndecided } from '../order-status';
+import { isGivenUp, mayReassign } from '../pay/decide-claim';
+import { moneyOf } from '../pay/claim-payment';
 import { paymentTimeout } from '../order-timeouts';
-import { type PaymentAttempt } from '../payment-attempt';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderView } from '../order-view';
-import { AmendOrder } from '../sql/amend-order';
-import { OrderMerchants } from '../sql/order-merchants';
-import { type OperatorOptions } from '../action-options';
-import { type ActionContext } from '../transition-cause';
-import { accountOf } from '../pay/with-account';
-import { byOperator } from '../operator/by-operator';
-import { type AssignmentRefusal, decideAssignment } from './decide-assignment';
-import { evidenceOfUnmatched, namesOf, reportOf, type UnmatchedPayment } from './unmatched-payment';
-import { type UnmatchedRows } from './unmatched-rows';
+import { AmendOrder, OrderMerchants } from '../sql/order-rows';
+import { type OperatorOptions, type ActionContext, byOperator } from '../transition';
+import { accountOf } from '../pay/reported-payment';
+import { LIMITS } from '../order-policies';
+import { type SamePayments } from '../sql/lock-orders';
+import { isHandled } from '../sql/handled-payments';
+import {
+  evidenceOfUnmatched,
+  namesOf,
+  reportOf,
+  type UnmatchedPayment,
+  type UnmatchedRows,
+  isOpen,
+} from './unmatched-payment';
+import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 
 export interface UnmatchedAssignment {
   /** Id of the row in unmatched_payment. */
@@ -145,4 +148,71 @@ export class AssignUnmatched {
  */
 function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, transactionId }: Money): boolean {
   return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
+}
+
+/** Why an unmatched payment cannot be booked on an order. */
+type AssignmentRefusal =
+  /** It belongs to an order already, which does not need it. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
+  /** Another order has the same payment, and the provider confirms that, or has an attempt which may be paid for it. */
+  | { readonly code: 'PAYMENT_TAKEN' }
+  /** The order cannot take this amount or currency. */
+  | {
+      readonly code: 'PAYMENT_NOT_BOOKABLE';
+      readonly amount: number;
+      readonly currency: string;
+      readonly orderCurrency: string;
+    }
+  /** The order has this payment already, with another amount and from an equally or more trusted source. */
+  | { readonly code: 'PAYMENT_DISPUTED'; readonly paidAmount: number; readonly paidCurrency: string };
+
+type AssignmentDecision =
+  | { readonly type: 'assign' }
+  | { readonly type: 'already-assigned' }
+  | { readonly type: 'refuse'; readonly refusal: AssignmentRefusal };
+
+const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch', 'invalid-amount'];
+
+/**
+ * Pure: decides whether this payment may be booked on this order.
+ *
+ * @param money the payment under the name by which the order would book it.
+ * @param same everything that is known about the payment.
+ */
+export function decideAssignment(
+  order: LockedOrder,
+  payment: UnmatchedPayment,
+  money: Money,
+  { attempts, handled }: Pick<SamePayments, 'attempts' | 'handled'>,
+): AssignmentDecision {
+  const { reason, handling, amount, currency } = payment;
+  if (!ASSIGNABLE.includes(reason)) {
+    return refuse({ code: 'UNMATCHED_PAYMENT_HAS_ORDER', unmatchedReason: reason });
+  }
+  const holder = order.attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, money));
+  // Adopted by the first transaction that locked the order, but without a person's decision.
+  if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
+  if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
+  // Only reopening ends a settlement.
+  if (holder?.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  if (!holder && isHandled(handled, money)) {
+    const isSettled = handled.some(({ fate }) => fate === 'settled');
+    return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
+  }
+  const others = attempts.filter(({ orderId }) => orderId !== order.id);
+  if (others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money)))
+    return refuse({ code: 'PAYMENT_TAKEN' });
+  if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
+    return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
+  }
+  const { isDisputed, holder: booked } = bookMoney(order, money);
+  if (!isDisputed) return { type: 'assign' };
+  const { paidAmount, paidCurrency } = booked;
+  const has = { paidAmount: Number(paidAmount ?? 0n), paidCurrency: paidCurrency ?? order.currency };
+  return refuse({ code: 'PAYMENT_DISPUTED', ...has });
+}
+
+function refuse(refusal: AssignmentRefusal): AssignmentDecision {
+  return { type: 'refuse', refusal };
 }

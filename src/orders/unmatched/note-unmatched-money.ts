@@ -1,16 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
-import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
-import { type Booking, bookMoney, type Money } from '../pay/book-money';
-import { decideClaim, isPaidBy, neededPayments } from '../pay/decide-claim';
-import { namesOfMoney, unownedOf } from '../pay/unowned-money';
-import { type LockedOrder } from '../order';
-import { reconcileTimeout } from '../order-timeouts';
-import { type SamePayments } from '../sql/find-same-payments';
-import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
-import { type OrderStore } from '../sql/order-store';
-import { type LockedBatch } from '../sql/lock-orders';
+import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '../lookup/findings';
+import { type Booking, bookMoney, type Money } from '../pay/money';
+import { decideClaim, isPaidBy, neededPayments, namesOfMoney, unownedOf } from '../pay/decide-claim';
 import {
+  type LockedOrder,
   areTwoPayments,
   isBooked,
   isClaim,
@@ -19,10 +13,12 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
-} from '../payment-attempt';
-import { paymentsFound, withFindings } from '../lookup/with-findings';
-import { type LockedContext } from './locked-context';
-import { unmatchedFromAttempt } from './unmatched-from-attempt';
+} from '../order';
+import { reconcileTimeout } from '../order-timeouts';
+import { type SamePayments, type LockedBatch } from '../sql/lock-orders';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
+import { type OrderStore } from '../sql/order-store';
+import { type LockedContext, unmatchedFromAttempt } from './unmatched-money';
 
 /** An order, and the findings of its look-ups. */
 export interface AskedOrder {

@@ -1,10 +1,15 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, storableJson, storableText } from '../../database';
 import { type PaymentEvidence } from '../../payments';
-import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
-import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';
-import { type Refund, type RefundReason } from './refund';
-import { FAILED_REFUND_REASONS, reasonsSql, type UnmatchedReason } from './unmatched-money';
+import { type AttemptKey, type PaymentAttempt } from '../order';
+import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
+import {
+  type Refund,
+  type RefundReason,
+  FAILED_REFUND_REASONS,
+  reasonsSql,
+  type UnmatchedReason,
+} from './unmatched-money';
 
 interface RefundRow {
   readonly number: string;

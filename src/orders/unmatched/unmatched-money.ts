@@ -1,4 +1,8 @@
-import { type PaidSource } from '../payment-attempt';
+import { createHash } from 'node:crypto';
+import { type EntityManager } from 'typeorm';
+import { present } from '../../errors';
+import { type PaidSource, heldAmountOf, type PaymentAttempt, type AttemptKey } from '../order';
+import { type ActionContext } from '../transition';
 
 /** Why money could not be booked on its order. */
 export type UnmatchedReason =
@@ -68,4 +72,107 @@ export interface UnmatchedMoney {
   readonly evidence: Readonly<Record<string, unknown>>;
   readonly now: Date;
   readonly traceparent?: string | undefined;
+}
+
+/** Converts a booked payment to unmatched money. */
+export function unmatchedFromAttempt(
+  attempt: PaymentAttempt,
+  why: Pick<UnmatchedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
+): UnmatchedMoney {
+  const { orderId, provider, reference, merchantAccount, paidCurrency, transactionId } = attempt;
+  const currency = present(paidCurrency, `the currency that ${reference} was paid in`);
+  const source = attempt.paidSource ?? 'report';
+  const money = { orderId, provider, reference, merchantAccount, currency, transactionId, source };
+  return { ...money, amount: heldAmountOf(attempt), ...why, evidence: {} };
+}
+
+/**
+ * Why money is refunded. `partial`: the order was paid only in part, or in another currency · `overpaid`: it is too much
+ * of a payment that its order keeps · `operator`: a person decided so.
+ */
+export type RefundReason = 'late' | 'surplus' | 'partial' | 'overpaid' | 'operator';
+
+/** A refund of one attempt. Each has at most one of an excess, and one of everything else. */
+export interface Refund extends AttemptKey {
+  /** The same for every call to the provider; see refundNumber. */
+  readonly number: string;
+  readonly orderId: string;
+  /** Minor units of `currency`. */
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly reason: RefundReason;
+}
+
+/**
+ * The number of an attempt's refund, 32 hex digits. Computed instead of random, so that the provider detects a second
+ * refund even after a database was restored from a backup.
+ *
+ * @param what the excess has a number of its own.
+ */
+export function refundNumber(
+  {
+    provider,
+    reference,
+    merchantAccount = null,
+  }: Omit<AttemptKey, 'merchantAccount'> & { readonly merchantAccount?: string | null },
+  what: 'refund' | 'excess' = 'refund',
+): string {
+  const account = merchantAccount === null ? '' : `\n${merchantAccount}`;
+  return createHash('sha256').update(`${what}\n${provider}\n${reference}${account}`).digest('hex').slice(0, 32);
+}
+
+/** Whether the order keeps the rest of the payment, so that neither of them changes its status. */
+export function isOfExcess({ reason }: Pick<Refund, 'reason'>): boolean {
+  return reason === 'overpaid';
+}
+
+/** Pure: returns the refund of all that a paid attempt holds. */
+export function refundOf(attempt: PaymentAttempt, reason: RefundReason): Refund {
+  const { provider, reference, merchantAccount, orderId, paidAmount, paidCurrency } = attempt;
+  if (paidAmount === null || paidCurrency === null) {
+    throw new Error(`attempt ${reference} of ${provider} has no payment to refund`);
+  }
+  return {
+    number: refundNumber(attempt),
+    provider,
+    reference,
+    merchantAccount,
+    orderId,
+    amount: heldAmountOf(attempt),
+    currency: paidCurrency,
+    reason,
+  };
+}
+
+/** Pure: returns the refund of what is too much of a paid attempt. */
+export function refundOfExcess(attempt: PaymentAttempt, excess: bigint): Refund {
+  return { ...refundOf(attempt, 'overpaid'), number: refundNumber(attempt, 'excess'), amount: excess };
+}
+
+/** A transaction that holds an order's lock. */
+export interface LockedContext {
+  readonly tx: EntityManager;
+  readonly by: ActionContext;
+  /** The database's time in this transaction. */
+  readonly now: Date;
+  /** The attempts were looked up just now. Unconfirmed payments are kept for a person. @default false */
+  readonly verified?: boolean;
+  /** The attempts are being looked up, and one more look-up would begin the back-off anew. @default false */
+  readonly isAsking?: boolean;
+}
+
+/**
+ * Handlings that need no more action. All others count as open, so that a new handling is never purged before it is
+ * listed here. `refunding` is settled when its refund is done.
+ */
+export const SETTLED_HANDLINGS: readonly UnmatchedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
+
+/** SQL condition: a row of unmatched_payment needs no more action. @param row alias of the row. */
+export function isSettled(schema: string, row: string): string {
+  const settled = SETTLED_HANDLINGS.map((handling) => `'${handling}'`).join(', ');
+  return `(${row}.handling IN (${settled}) OR ${row}.handling = 'refunding' AND (
+            SELECT true FROM ${schema}.refund under_way
+             WHERE under_way.provider = ${row}.provider AND under_way.reference = ${row}.reference
+               AND under_way.merchant_account = ${row}.merchant_account
+               AND under_way.status <> 'REFUNDED' LIMIT 1) IS NOT TRUE)`;
 }

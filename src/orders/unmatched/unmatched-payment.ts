@@ -1,7 +1,10 @@
+import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
-import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
-import { type PaidSource, type PaymentNames } from '../payment-attempt';
+import { storableText } from '../../database';
+import { type PaidSource, type PaymentNames } from '../order';
 import { type ReportedPayment } from '../pay/reported-payment';
+import { type ActionContext } from '../transition';
+import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from './unmatched-money';
 
 /** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
 export interface UnmatchedPayment {
@@ -63,4 +66,136 @@ export function evidenceOfUnmatched({
   reason,
 }: UnmatchedPayment): JsonObject {
   return { unmatchedPayment: { id, provider, reference, amount, currency, reason } };
+}
+
+type Queries = Pick<EntityManager, 'query'>;
+
+/** Which rows to return, by id. */
+interface Page {
+  readonly limit: number;
+  readonly after: string;
+  /** Only rows whose order belongs to one of these. Undefined: all. */
+  readonly merchants: readonly string[] | undefined;
+}
+
+type Row = Omit<UnmatchedPayment, 'amount'> & { readonly amount: string };
+
+const COLUMNS = `p.id, p.reason, p.handling, p.order_id AS "orderId", p.provider, p.reference,
+  NULLIF(p.merchant_account, '') AS "merchantAccount", p.amount::text AS amount, p.currency, p.source, p.evidence,
+  p.created_at AS "createdAt", p.resolved_at AS "resolvedAt", p.resolved_by AS "resolvedBy", p.resolution`;
+
+/** The table of unmatched money, as operators use it. */
+export class UnmatchedRows {
+  private readonly pageSql: string;
+  private readonly findSql: string;
+  private readonly lockSql: string;
+  private readonly twinsSql: string;
+  private readonly countSql: string;
+  private readonly countOpenSql: string;
+  private readonly resolveSql: string;
+  private readonly reopenSql: string;
+  private readonly reviveSql: string;
+
+  constructor(schema: string) {
+    const table = `${schema}.unmatched_payment`;
+    const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
+      SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
+    // In the same words as the index unmatched_payment_open.
+    this.pageSql = `
+      SELECT ${COLUMNS} FROM ${table} p
+       WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
+    this.findSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`;
+    this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
+    this.twinsSql = `
+      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
+       WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
+             AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
+                  AND p.source = 'provider' AND o.source = 'provider'
+                  AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
+                  AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
+                  OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
+                  AND (p.order_id, p.merchant_account) = (o.order_id, o.merchant_account))
+       ORDER BY p.id FOR NO KEY UPDATE OF p`;
+    this.countSql = `SELECT count(*)::int AS count FROM ${table}
+                      WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
+    this.countOpenSql = `
+      SELECT count(*)::int AS count FROM (
+        SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`;
+    const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
+    this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
+    this.reopenSql = `
+      UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`;
+    this.reviveSql = `
+      UPDATE ${table} SET handling = 'revived', ${resolved}
+       WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
+  }
+
+  /** The waiting rows, by id. */
+  async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
+    return (await queries.query<Row[]>(this.pageSql, [after, merchants ?? null, limit])).map(toUnmatched);
+  }
+
+  async find(queries: Queries, id: string, merchants?: readonly string[]): Promise<UnmatchedPayment | undefined> {
+    const [row] = await queries.query<Row[]>(this.findSql, [id, merchants ?? null]);
+    return row && toUnmatched(row);
+  }
+
+  /** Locked after its order, like everywhere that handles the money of an order. */
+  async lock(tx: EntityManager, id: string): Promise<UnmatchedPayment | undefined> {
+    const [row] = await tx.query<Row[]>(this.lockSql, [id]);
+    return row && toUnmatched(row);
+  }
+
+  /**
+   * The other rows about the same payment. An order may have told of it as a part of its price, and again after its end. Or
+   * no order has the money, which came too long before an order that named its reference: it has a row of its own and one
+   * that names that order.
+   */
+  async twins(tx: EntityManager, id: string, handling: 'kept' | 'settled'): Promise<UnmatchedPayment[]> {
+    return (await tx.query<Row[]>(this.twinsSql, [id, handling])).map(toUnmatched);
+  }
+
+  /** The number of rows that wait for a person. */
+  async countKept(queries: Queries): Promise<number> {
+    const [row] = await queries.query<{ count: number }[]>(this.countSql);
+    return row?.count ?? 0;
+  }
+
+  /** The number of waiting rows, as `page` lists them, at most `limit`. */
+  async countOpen(queries: Queries, limit: number, merchants?: readonly string[]): Promise<number> {
+    const [row] = await queries.query<{ count: number }[]>(this.countOpenSql, [limit, merchants ?? null]);
+    return row?.count ?? 0;
+  }
+
+  /** Records an operator's decision about a locked row. */
+  async resolve(
+    tx: EntityManager,
+    id: string,
+    handling: 'settled' | 'adopted',
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<void> {
+    await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
+  }
+
+  /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
+  async reopen(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(this.reopenSql, [id]);
+  }
+
+  /** Records that a kept payment pays this order after all. */
+  async reviveLate(
+    tx: EntityManager,
+    orderId: string,
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<void> {
+    await tx.query(this.reviveSql, [orderId, ...resolutionOf(why)]);
+  }
+}
+
+function resolutionOf({ by, reason }: { readonly by: ActionContext; readonly reason: string }): (string | null)[] {
+  return [by.actor ?? null, storableText(reason)];
+}
+
+function toUnmatched({ amount, ...row }: Row): UnmatchedPayment {
+  return { ...row, amount: Number(amount) };
 }

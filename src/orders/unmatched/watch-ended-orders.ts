@@ -8,19 +8,16 @@ import {
   TimeoutHandler,
 } from '../../timeouts';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/attempt-finding';
-import { busyOutcome } from '../busy-outcome';
-import { type LockedOrder } from '../order';
-import { isUndecided } from '../order-status';
+import { type AttemptFinding, attemptWrites, withFindings } from '../lookup/findings';
+import { busyOutcome, ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
+import { type LockedOrder, isUndecided } from '../order';
 import { type OrderPolicies } from '../order-policies';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
-import { type ActionContext } from '../transition-cause';
-import { attemptWrites, withFindings } from '../lookup/with-findings';
+import { type ActionContext } from '../transition';
 import { type HandleUnmatched } from './handle-unmatched';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
-import { isWatched, planWatch } from './plan-watch';
+import { isWatched, planWatch } from './payment-watch';
 
 type Due = DueTimeout<AttemptFinding[]>;
 

@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AlipaySdk } from 'alipay-sdk';
+import { z } from 'zod';
 import { type Clock } from '../../clock';
-import { withDeadline } from '../resilience/with-deadline';
-import { type UnknownOutcome } from '../payment-outcome';
-import { type AlipayAnswer } from './alipay-answer';
+import { CodedError } from '../../errors';
+import { withDeadline } from '../resilience/call-slots';
+import { type UnknownOutcome } from '../payment-provider';
+import { type AlipayAnswer, toBeijingTime } from './alipay-answer';
 import { type ResolvedAlipayMerchant } from './alipay-options';
-import { toBeijingTime } from './beijing-time';
-import { StrictAlipaySdk } from './strict-alipay-sdk';
-import { UntrustedAnswerError } from './untrusted-answer-error';
 
 /**
  * The methods in use. Canceling a trade is left out on purpose: it refunds the money if the buyer has just paid.
@@ -84,4 +85,47 @@ function toUnknown(method: string, error: unknown): UnknownOutcome {
   const status = Number(/status: (\d{3})/.exec(message)?.[1]);
   const isOutage = Number.isNaN(status) ? cause instanceof Error && !(cause instanceof SyntaxError) : status >= 500;
   return { type: 'UNKNOWN', reason: `${method} got no usable answer: ${message}`, ...(isOutage && { outage: true }) };
+}
+
+/** The codes of an unsigned refusal. Shown to the operator, but not trusted. */
+const claim = z.object({ code: z.string().max(8), sub_code: z.string().max(64).default('') });
+
+/**
+ * The SDK with a strict signature check. The SDK finds the signed text by searching for names, but returns what
+ * JSON.parse finds: of `{"x_response":{A},"sign":"...","x_response":{B}}` it checks A and returns B.
+ */
+class StrictAlipaySdk extends AlipaySdk {
+  /** @throws UntrustedAnswerError unless the returned content is exactly what Alipay signed. */
+  override checkResponseSign(raw: string, responseKey: string, sign: string, traceId: string): void {
+    const body = parse(raw) ?? {};
+    // Some refusals are unsigned, for example the one for a wrong app id.
+    if (typeof sign !== 'string' || sign === '') {
+      const { data } = claim.safeParse(body[responseKey] ?? body['error_response']);
+      throw new UntrustedAnswerError(`it is not signed${data ? ` (it says ${data.code} ${data.sub_code})` : ''}`);
+    }
+    try {
+      super.checkResponseSign(raw, responseKey, sign, traceId);
+    } catch {
+      // The SDK's message quotes the whole answer, including data about the buyer.
+      throw new UntrustedAnswerError('its signature is wrong');
+    }
+    if (!isDeepStrictEqual(parse(this.getSignStr(raw, responseKey)), body[responseKey])) {
+      throw new UntrustedAnswerError('the signed text differs from the returned content');
+    }
+  }
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer of the gateway has no valid signature. Becomes an UNKNOWN outcome and never leaves this folder. */
+class UntrustedAnswerError extends CodedError {
+  constructor(why: string) {
+    super('ALIPAY_ANSWER_UNTRUSTED', why);
+  }
 }

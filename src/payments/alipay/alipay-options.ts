@@ -1,9 +1,12 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject, createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import { InvalidOptionsError } from '../../errors';
-import { readPrivateKey, readPublicKey } from './rsa-keys';
+
+/** Alipay uses SHA256withRSA and requires keys of at least 2048 bits. */
+const MIN_BITS = 2_048;
 
 const privateKey = z.string().transform(keyReader(readPrivateKey, 'must be an RSA private key of 2048 bits or more'));
+
 const publicKey = z.string().transform(keyReader(readPublicKey, 'must be an RSA public key of 2048 bits or more'));
 
 const merchant = z.strictObject({
@@ -47,7 +50,8 @@ export interface AlipayOptions {
 }
 
 /** AlipayOptions with all defaults, and with parsed keys. */
-export type ResolvedAlipayOptions = Readonly<z.output<typeof schema>>;
+type ResolvedAlipayOptions = Readonly<z.output<typeof schema>>;
+
 /** AlipayMerchant with parsed keys. */
 export type ResolvedAlipayMerchant = Readonly<z.output<typeof merchant>>;
 
@@ -84,4 +88,39 @@ function keyReader(read: (text: string) => KeyObject | undefined, message: strin
     context.addIssue({ code: 'custom', message: `${message}, PEM or base64` });
     return z.NEVER;
   };
+}
+
+/** Reads an RSA private key: PEM, or plain base64 as Alipay's key tool writes it. Undefined if it is not one. */
+function readPrivateKey(text: string): KeyObject | undefined {
+  return firstRsa(
+    () => createPrivateKey(text),
+    () => createPrivateKey({ key: der(text), format: 'der', type: 'pkcs8' }),
+    () => createPrivateKey({ key: der(text), format: 'der', type: 'pkcs1' }),
+  );
+}
+
+/** Reads an RSA public key from PEM, or from plain base64 as Alipay's console shows it. Undefined if it is not one. */
+function readPublicKey(text: string): KeyObject | undefined {
+  // createPublicKey derives the public half of a private key, but a private key here is a configuration mistake.
+  if (text.includes('PRIVATE KEY')) return undefined;
+  return firstRsa(
+    () => createPublicKey(text),
+    () => createPublicKey({ key: der(text), format: 'der', type: 'spki' }),
+  );
+}
+
+function der(text: string): Buffer {
+  return Buffer.from(text, 'base64');
+}
+
+function firstRsa(...readers: readonly (() => KeyObject)[]): KeyObject | undefined {
+  for (const read of readers) {
+    try {
+      const key = read();
+      if (key.asymmetricKeyType === 'rsa' && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= MIN_BITS) return key;
+    } catch {
+      // Not in this format.
+    }
+  }
+  return undefined;
 }

@@ -1,20 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { type Clock } from '../../clock';
-import { type PaymentAttemptRef } from '../payment-attempt-ref';
-import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
-import { type PaymentProvider } from '../payment-provider';
-import { type RefundRequest } from '../refund-request';
-import { type HttpExchange } from './http-exchange';
-import { SIGNATURE_HEADERS, signHttpRequest } from './http-message-signature';
+import { InvalidOptionsError } from '../../errors';
 import {
-  type HttpPaymentOptions,
-  type ResolvedHttpPaymentOptions,
-  resolveHttpPaymentOptions,
-} from './http-payment-options';
-import { toCloseOutcome, toQueryOutcome, toRefundOutcome } from './map-answer';
-import { retryAfterMs } from './retry-after';
-import { type Connection, type HttpResponse, sendHttpRequest, StaleConnectionError } from './send-http-request';
-import { type VerifiedAnswer, verifyAnswer } from './verify-answer';
+  type PaymentAttemptRef,
+  type CloseOutcome,
+  type QueryOutcome,
+  type RefundOutcome,
+  type UnknownOutcome,
+  type PaymentProvider,
+  type RefundRequest,
+} from '../payment-provider';
+import {
+  type HttpExchange,
+  retryAfterMs,
+  type Connection,
+  type HttpResponse,
+  sendHttpRequest,
+  StaleConnectionError,
+} from './send-http-request';
+import { SIGNATURE_HEADERS, signHttpRequest, type VerifiedAnswer, verifyAnswer } from './http-message-signature';
 
 /** Printable ASCII, except "." and "..", which a URL resolves away: the request would be about another payment. */
 const SENDABLE_REFERENCE = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
@@ -29,6 +34,7 @@ interface Question {
 }
 
 const QUERY: Question = { method: 'GET', action: '', requestBody: '' };
+
 const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
 
 /**
@@ -171,4 +177,132 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // If the host name has several addresses, the message is empty; the code says what happened.
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
+}
+
+/** A shorter secret can be found by brute force from one signed message. */
+const secret = z.string().min(16);
+
+const schema = z.strictObject({
+  name: z.string().min(1).max(64),
+  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }),
+  secret: secret.optional(),
+  merchantSecrets: z.record(z.string().min(1), secret).default({}),
+  maxBodyBytes: z.int().min(1_024).max(1_048_576).default(65_536),
+});
+
+/** Options of HttpPaymentProvider. */
+export interface HttpPaymentOptions {
+  /** Name of the provider, which payment attempts refer to. */
+  readonly name: string;
+  /** For example `https://pay.example.com/v1`; `/payments/{reference}` is appended. */
+  readonly baseUrl: string;
+  /** Shared secret for attempts without a merchant account, at least 16 characters. */
+  readonly secret?: string;
+  /** Shared secrets by merchant account. Payments of other accounts are not looked up. */
+  readonly merchantSecrets?: Readonly<Record<string, string>>;
+  /** Longer answers are not read. @default 65536 */
+  readonly maxBodyBytes?: number;
+}
+
+/** HttpPaymentOptions with all defaults. */
+type ResolvedHttpPaymentOptions = Readonly<z.output<typeof schema>>;
+
+/** @throws InvalidOptionsError with every invalid option, without secrets. */
+function resolveHttpPaymentOptions(options: HttpPaymentOptions): ResolvedHttpPaymentOptions {
+  const parsed = schema.safeParse(options);
+  const problems = parsed.error?.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`) ?? [];
+  if (parsed.success && !parsed.data.secret && Object.keys(parsed.data.merchantSecrets).length === 0) {
+    problems.push('secret: give a secret, or merchantSecrets by merchant account');
+  }
+  if (!parsed.success || problems.length > 0) throw new InvalidOptionsError('HTTP payment provider', problems);
+  return Object.freeze({ ...parsed.data, baseUrl: parsed.data.baseUrl.replace(/\/+$/, '') });
+}
+
+const paid = z.object({
+  status: z.literal('PAID'),
+  /** Minor units as digits; 18 digits fit into PostgreSQL's bigint. */
+  amount: z.string().regex(/^[1-9]\d{0,17}$/),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  paidAt: z.iso.datetime(),
+  transactionId: z.string().min(1).max(128),
+});
+
+const notFound = z.object({ status: z.literal('NOT_FOUND') });
+
+/** The pairs of HTTP status and body that are recognized. Everything else is UNKNOWN. */
+const queryAnswers = {
+  200: z.discriminatedUnion('status', [
+    z.object({ status: z.enum(['OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED']) }),
+    paid,
+  ]),
+  404: notFound,
+};
+
+const closeAnswers = {
+  200: z.object({ status: z.enum(['CLOSED', 'ALREADY_CLOSED']) }),
+  409: z.object({ status: z.enum(['PAID', 'IN_PROGRESS']) }),
+  404: notFound,
+};
+
+const refundAnswers = {
+  200: z.discriminatedUnion('status', [
+    z.object({ status: z.literal('REFUNDED'), refundId: z.string().min(1).max(128) }),
+    z.object({ status: z.literal('PENDING') }),
+  ]),
+  409: z.object({ status: z.literal('REJECTED'), reason: z.string().min(1).max(256) }),
+  404: notFound,
+};
+
+/** Maps a verified answer to a query. */
+function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
+  const body = recognise(queryAnswers, answer);
+  if (!body) return unrecognised(answer);
+  if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
+  if (body.status !== 'PAID') return { type: body.status, evidence: answer.evidence };
+  const { amount, currency, paidAt, transactionId } = body;
+  return {
+    type: 'PAID',
+    amount: BigInt(amount),
+    currency,
+    paidAt: new Date(paidAt),
+    transactionId,
+    evidence: answer.evidence,
+  };
+}
+
+/** Maps a verified answer to a close. */
+function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
+  const body = recognise(closeAnswers, answer);
+  if (!body) return unrecognised(answer);
+  if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
+  return { type: body.status, evidence: answer.evidence };
+}
+
+/** Maps a verified answer to a refund. */
+function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
+  const body = recognise(refundAnswers, answer);
+  if (!body) return unrecognised(answer);
+  const { evidence } = answer;
+  switch (body.status) {
+    case 'REFUNDED':
+      return { type: 'REFUNDED', refundId: body.refundId, evidence };
+    case 'PENDING':
+      return { type: 'PENDING', evidence };
+    case 'REJECTED':
+      return { type: 'REJECTED', reason: body.reason, evidence };
+    case 'NOT_FOUND':
+      return { type: 'REJECTED', reason: 'the provider has no such payment', evidence };
+  }
+}
+
+function recognise<S extends z.ZodType>(
+  table: Readonly<Record<number, S>>,
+  answer: VerifiedAnswer,
+): z.output<S> | undefined {
+  return table[answer.httpStatus]?.safeParse(answer.body).data;
+}
+
+function unrecognised({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
+  const reason = `answer is not recognized: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
+  return { type: 'UNKNOWN', reason, evidence };
 }

@@ -1,9 +1,10 @@
 import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type HttpExchange } from './http-exchange';
+import { type PaymentAttemptRef } from '../payment-provider';
 
 /** Connections are kept alive, because a handshake costs more than the request itself. */
 const HTTP = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
+
 const HTTPS = new HttpsAgent({ keepAlive: true, scheduling: 'lifo' });
 
 /** `kept`: an idle kept-alive connection if there is one. `new`: always a new connection. */
@@ -81,4 +82,36 @@ function readBoundedBody(response: IncomingMessage, maxBytes: number): Promise<U
     response.on('error', reject);
     response.on('close', () => reject(new Error('the connection was closed in the middle of the answer')));
   });
+}
+
+/** One request to the provider, with everything that its answer must match. */
+export interface HttpExchange {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Path with the query string, as it is signed. */
+  readonly path: string;
+  readonly secret: string;
+  /** Random. The answer repeats it, so an old answer cannot be replayed. */
+  readonly nonce: string;
+  readonly attempt: PaymentAttemptRef;
+  /** JSON, or empty. */
+  readonly requestBody: string;
+}
+
+/** The answer before it is verified. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly timestamp: string | null;
+  readonly signature: string | null;
+  readonly body: Uint8Array;
+}
+
+/** Longer waits are cut to this: the header is not signed, so a proxy could delay an order for hours. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** Milliseconds of a Retry-After header (seconds or an HTTP date); undefined if it is missing or invalid. */
+export function retryAfterMs(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }

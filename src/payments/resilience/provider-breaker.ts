@@ -1,7 +1,7 @@
 import { circuitBreaker, type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { type Clock } from '../../clock';
-import { type UnknownOutcome } from '../payment-outcome';
-import { CallAbandonedError } from './call-abandoned-error';
+import { CodedError } from '../../errors';
+import { type UnknownOutcome } from '../payment-provider';
 import { type ResolvedResilienceOptions } from './resilience-options';
 
 /** `open`: the provider is not called. `half-open`: one call tests whether it works again. */
@@ -60,4 +60,11 @@ export class ProviderBreaker {
 
 function isOutage(outcome: unknown): boolean {
   return typeof outcome === 'object' && outcome !== null && 'outage' in outcome && outcome.outage === true;
+}
+
+/** The caller's signal aborted during a call. Never leaves ResilientProvider. */
+export class CallAbandonedError extends CodedError {
+  constructor() {
+    super('CALL_ABANDONED', 'the caller gave up before the payment provider answered; look the payment up again');
+  }
 }

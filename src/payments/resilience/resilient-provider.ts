@@ -3,18 +3,21 @@ import { Logger } from '@nestjs/common';
 import { type Clock } from '../../clock';
 import { FailureLog } from '../../errors';
 import { inSpan } from '../../tracing';
-import { type PaymentAttemptRef } from '../payment-attempt-ref';
-import { type NotificationReader } from '../payment-notification';
-import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
-import { type PaymentObserver } from '../payment-observer';
-import { type PaymentProvider } from '../payment-provider';
-import { type RefundRequest } from '../refund-request';
-import { CallAbandonedError } from './call-abandoned-error';
-import { CallSlots } from './call-slots';
+import {
+  type PaymentAttemptRef,
+  type NotificationReader,
+  type CloseOutcome,
+  type QueryOutcome,
+  type RefundOutcome,
+  type UnknownOutcome,
+  type PaymentProvider,
+  type RefundRequest,
+} from '../payment-provider';
+import { type PaymentObserver } from '../payment-providers';
+import { CallAbandonedError, type BreakerState, ProviderBreaker } from './provider-breaker';
+import { CallSlots, withDeadline } from './call-slots';
 import { type ResilienceOptions, type ResolvedResilienceOptions, resolveResilienceOptions } from './resilience-options';
 import { MerchantRateLimit } from './merchant-rate-limit';
-import { type BreakerState, ProviderBreaker } from './provider-breaker';
-import { withDeadline } from './with-deadline';
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 

@@ -1,4 +1,4 @@
-import { assertInstalled } from '../assert-installed';
+import { assertInstalled } from '../payment-providers';
 
 // Import this before anything that imports the SDK.
 assertInstalled('stripe', 'nestjs-order-timeout/stripe');

@@ -1,4 +1,3 @@
 import './assert-sdk';
-export { STRIPE_RESILIENCE_DEFAULTS } from './stripe-resilience-defaults';
+export { STRIPE_RESILIENCE_DEFAULTS, StripeProvider } from './stripe-provider';
 export { type StripeMerchant, type StripeOptions } from './stripe-options';
-export { StripeProvider } from './stripe-provider';

@@ -1,12 +1,13 @@
 import { assertNever } from '../../errors';
-import { type CloseOutcome, type QueryOutcome } from '../payment-outcome';
-import { type IdempotencyKeys } from './idempotency-keys';
-import { toIntentOutcome } from './map-intent';
-import { toSessionOutcome } from './map-session';
-import { recognise } from './recognise';
-import { type StripeAccount, toMissing } from './stripe-account';
-import { intentObject, sessionObject } from './stripe-objects';
-import { type StripeRefusal, type StripeReply } from './stripe-reply';
+import { type CloseOutcome, type QueryOutcome } from '../payment-provider';
+import {
+  type IdempotencyKeys,
+  type StripeAccount,
+  toMissing,
+  type StripeRefusal,
+  type StripeReply,
+} from './stripe-connection';
+import { toIntentOutcome, toSessionOutcome, recognise, intentObject, sessionObject } from './stripe-objects';
 
 /** Stored results that one call skips, for example those from before a restart. */
 const MAX_REPLAYS = 5;

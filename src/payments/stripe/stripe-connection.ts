@@ -1,15 +1,75 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Stripe from 'stripe';
-import { failed, readStripeError, serverError } from './read-stripe-error';
-import { stripeFetch } from './stripe-fetch';
+import { z } from 'zod';
+import { type NotFoundOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-provider';
+import {
+  toIntentOutcome,
+  toSessionOutcome,
+  type Found,
+  recognise,
+  type Intent,
+  intentObject,
+  type Session,
+  sessionObject,
+} from './stripe-objects';
 import { type ResolvedStripeMerchant, type ResolvedStripeOptions } from './stripe-options';
-import { type StripeReply } from './stripe-reply';
+
+/** Reads the payments of one merchant. Never throws. */
+export class StripeAccount {
+  readonly connection: StripeConnection;
+  readonly livemode: boolean | undefined;
+
+  constructor(merchant: ResolvedStripeMerchant, options: ResolvedStripeOptions) {
+    this.connection = new StripeConnection(merchant, options);
+    this.livemode = merchant.livemode;
+  }
+
+  async queryIntent(id: string, signal: AbortSignal): Promise<QueryOutcome> {
+    const found = await this.findIntent(id, signal);
+    return found.type === 'FOUND' ? toIntentOutcome(found.object) : found;
+  }
+
+  async querySession(id: string, signal: AbortSignal): Promise<QueryOutcome> {
+    const found = await this.findSession(id, signal);
+    return found.type === 'FOUND' ? toSessionOutcome(found.object) : found;
+  }
+
+  /** Retrieves by id, because Stripe's search lags behind. */
+  async findIntent(id: string, signal: AbortSignal): Promise<Found<Intent> | NotFoundOutcome | UnknownOutcome> {
+    const reply = await this.connection.call(signal, (stripe) =>
+      stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] }),
+    );
+    if (reply.type === 'FAILED') return reply.outcome;
+    if (reply.type === 'REFUSED') return toMissing(reply);
+    return recognise(intentObject, reply.body, { id, livemode: this.livemode });
+  }
+
+  async findSession(id: string, signal: AbortSignal): Promise<Found<Session> | NotFoundOutcome | UnknownOutcome> {
+    const reply = await this.connection.call(signal, (stripe) =>
+      stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent.latest_charge'] }),
+    );
+    if (reply.type === 'FAILED') return reply.outcome;
+    if (reply.type === 'REFUSED') return toMissing(reply);
+    return recognise(sessionObject, reply.body, { id, livemode: this.livemode });
+  }
+}
+
+/** NOT_FOUND if Stripe says so. Otherwise UNKNOWN with Stripe's message. */
+export function toMissing({ status, code, message, now }: StripeRefusal): NotFoundOutcome | UnknownOutcome {
+  // "a similar object exists in live mode, but a test mode key was used": the object exists, but the key is wrong.
+  const isElsewhere = /similar object exists/i.test(message);
+  if (status !== 404 || code !== 'resource_missing' || isElsewhere) {
+    return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };
+  }
+  const evidence = { status, code };
+  return now ? { type: 'NOT_FOUND', providerNow: now, evidence } : { type: 'NOT_FOUND', evidence };
+}
 
 /** stripe-node returns the parsed body with the response attached. */
 type Response = object & { readonly lastResponse?: { readonly statusCode?: number; readonly headers?: unknown } };
 
 /** Calls Stripe's API for one merchant. Never throws. */
-export class StripeConnection {
+class StripeConnection {
   private readonly signals = new AsyncLocalStorage<AbortSignal>();
   private readonly stripe: Stripe.Stripe;
 
@@ -52,4 +112,186 @@ function headersOf(headers: unknown): Record<string, unknown> {
 
 function gaveUp(): StripeReply {
   return failed({ type: 'UNKNOWN', reason: 'gave up waiting for an answer from Stripe' });
+}
+
+/** HTTP 200 with an object. Whether it is the requested object is not checked yet. */
+interface StripeAnswer {
+  readonly type: 'ANSWERED';
+  readonly body: unknown;
+}
+
+/** Stripe understood the request and refused it. Repeating it has the same result until something changes at Stripe. */
+export interface StripeRefusal {
+  readonly type: 'REFUSED';
+  readonly status: number;
+  /** Stripe's error code, such as `resource_missing`; empty if it gave none. */
+  readonly code: string;
+  readonly message: string;
+  /** This is the stored result of an earlier call with the same idempotency key. */
+  readonly isReplayed: boolean;
+  /** The time by Stripe's clock when it answered. */
+  readonly now: Date | undefined;
+}
+
+/** No answer, or an answer that says nothing about the payment. */
+interface StripeFailure {
+  readonly type: 'FAILED';
+  readonly outcome: UnknownOutcome;
+  /** Stripe stored this result and replays it for the same idempotency key for 24 h. */
+  readonly isStored: boolean;
+  /** This is the result of an earlier call with the same idempotency key. */
+  readonly isReplayed: boolean;
+}
+
+/** Result of one call to Stripe's API. */
+export type StripeReply = StripeAnswer | StripeRefusal | StripeFailure;
+
+/** The fields of stripe-node's errors that are used. */
+const shape = z.object({
+  type: z.string().catch('Error'),
+  statusCode: z.number().optional().catch(undefined),
+  code: z.string().catch(''),
+  message: z.string().catch('no message').transform(withoutKeys),
+  headers: z.record(z.string(), z.unknown()).catch({}),
+  detail: z.unknown(),
+});
+
+/** Messages are stored. Stripe masks keys in them, but a proxy that echoes the request does not. */
+function withoutKeys(text: string): string {
+  return text.replace(/\b(sk|rk|whsec)_\w{4,}/g, '$1_***');
+}
+
+type StripeErrorShape = z.output<typeof shape>;
+
+/** Longer waits in the Retry-After header are cut to this, so that no order is delayed for hours. */
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** Maps an error that stripe-node threw. */
+function readStripeError(error: unknown): StripeReply {
+  const parsed = shape.safeParse(error);
+  if (!parsed.success) return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${String(error)}` });
+  const { statusCode, type, message } = parsed.data;
+  if (statusCode === undefined) return withoutStatus(parsed.data);
+  if (statusCode >= 500) return serverError(statusCode, parsed.data.headers, message);
+  if (statusCode === 429) return rateLimited(parsed.data);
+  if (statusCode === 401 || statusCode === 403) return notAllowed(parsed.data);
+  if (statusCode === 409) return failed({ type: 'UNKNOWN', reason: `Stripe is busy with this payment: ${message}` });
+  if (type === 'StripeIdempotencyError') {
+    const outcome = {
+      type: 'UNKNOWN',
+      reason: `the idempotency key was used for a different request: ${message}`,
+    } as const;
+    return { type: 'FAILED', outcome, isStored: true, isReplayed: true };
+  }
+  return refused(statusCode, parsed.data);
+}
+
+/** Stripe stores the first result of an idempotency key, even a 500. */
+function serverError(status: number, headers: Record<string, unknown>, message?: string): StripeFailure {
+  const reason = `Stripe failed with status ${status}${message === undefined ? '' : `: ${message}`}`;
+  const outcome: UnknownOutcome = { type: 'UNKNOWN', reason, outage: true };
+  return { type: 'FAILED', outcome, isStored: true, isReplayed: isReplayed(headers) };
+}
+
+/** A failure for which Stripe stores no result. */
+function failed(outcome: UnknownOutcome): StripeFailure {
+  return { type: 'FAILED', outcome, isStored: false, isReplayed: false };
+}
+
+function withoutStatus({ type, message, detail }: StripeErrorShape): StripeFailure {
+  // stripe-node reports an answer that is not JSON as an API error. Usually it is the error page of a proxy.
+  if (type !== 'StripeConnectionError' && type !== 'StripeAPIError') {
+    return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${message}` });
+  }
+  const why = causeOf(detail);
+  return failed({
+    type: 'UNKNOWN',
+    reason: `no answer from Stripe: ${message}${why ? ` (${why})` : ''}`,
+    outage: true,
+  });
+}
+
+function rateLimited({ headers, message }: StripeErrorShape): StripeFailure {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  const outcome = { type: 'UNKNOWN', reason: `Stripe's rate limit was reached: ${message}` } as const;
+  if (!(seconds >= 0)) return failed(outcome);
+  return failed({ ...outcome, retryAfterMs: Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) });
+}
+
+function notAllowed({ statusCode, message }: StripeErrorShape): StripeFailure {
+  const who = statusCode === 401 ? 'does not accept the secret key' : 'does not allow this for the secret key';
+  return failed({ type: 'UNKNOWN', reason: `Stripe ${who}, check the merchant's key and account: ${message}` });
+}
+
+function refused(status: number, { code, message, headers }: StripeErrorShape): StripeReply {
+  const date = new Date(String(headers['date']));
+  const now = Number.isNaN(date.getTime()) ? undefined : date;
+  return { type: 'REFUSED', status, code, message, isReplayed: isReplayed(headers), now };
+}
+
+function isReplayed(headers: Record<string, unknown>): boolean {
+  return headers['idempotent-replayed'] === 'true';
+}
+
+/** The messages are only "fetch failed" and "Failed to read the response body"; what they wrap says why. */
+function causeOf(detail: unknown): string | undefined {
+  if (!(detail instanceof Error)) return undefined;
+  const cause = 'exception' in detail ? detail.exception : detail.cause;
+  return cause instanceof Error ? cause.message || cause.name : detail.message;
+}
+
+/** Of an answer, decompressed: a page of 100 refunds has less than a tenth. 389 kB of gzip can hold hundreds of megabytes. */
+const MAX_ANSWER_BYTES = 2_097_152;
+
+/**
+ * The fetch function for stripe-node. Sends to `baseUrl`, including its path, and aborts with the signal of the current
+ * call, because stripe-node accepts no signal. Stops at an answer that is too long. Does not follow redirects: another address would see the secret key.
+ */
+function stripeFetch(baseUrl: string, signals: AsyncLocalStorage<AbortSignal>): typeof fetch {
+  return async (input, init) => {
+    const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+    const given = [signals.getStore(), init?.signal].filter((signal) => signal instanceof AbortSignal);
+    const headers = new Headers(init?.headers);
+    // fetch sets the header itself. The undici that alipay-sdk installs rejects a request that has it twice.
+    headers.delete('content-length');
+    const signal = AbortSignal.any(given);
+    const response = await fetch(`${baseUrl}${pathname}${search}`, { ...init, headers, redirect: 'error', signal });
+    return response.body ? new Response(response.body.pipeThrough(limit()), response) : response;
+  };
+}
+
+function limit(): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      bytes += chunk.byteLength;
+      if (bytes <= MAX_ANSWER_BYTES) controller.enqueue(chunk);
+      else controller.error(new RangeError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`));
+    },
+  });
+}
+
+/** Above this number, the oldest payment is forgotten, which costs one more call for it. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Idempotency keys `{subject}:{n}`. Stripe stores the first result of a key for 24 h, including refusals and 500s, so
+ * after a result the next call needs a new key. After a call without an answer the key stays: repeating it returns the
+ * result of the lost call.
+ */
+export class IdempotencyKeys {
+  private readonly numbers = new Map<string, number>();
+
+  current(subject: string): string {
+    return `${subject}:${this.numbers.get(subject) ?? 1}`;
+  }
+
+  /** Call it when Stripe has stored a result for the current key. */
+  advance(subject: string): void {
+    const next = (this.numbers.get(subject) ?? 1) + 1;
+    this.numbers.delete(subject);
+    this.numbers.set(subject, next);
+    const [oldest] = this.numbers.keys();
+    if (this.numbers.size > MAX_REMEMBERED && oldest !== undefined) this.numbers.delete(oldest);
+  }
 }

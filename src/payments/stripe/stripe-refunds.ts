@@ -1,11 +1,16 @@
-import { type NotFoundOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
-import { type RefundRequest } from '../refund-request';
-import { type IdempotencyKeys } from './idempotency-keys';
-import { type ExpectedRefund, REFUND_NUMBER, toRefundOutcome } from './map-refund';
-import { type Found, unrecognised } from './recognise';
-import { type StripeAccount } from './stripe-account';
-import { type Intent, type Refund, refundList, refundObject } from './stripe-objects';
-import { type StripeRefusal, type StripeReply } from './stripe-reply';
+import { type NotFoundOutcome, type RefundOutcome, type UnknownOutcome, type RefundRequest } from '../payment-provider';
+import { type IdempotencyKeys, type StripeAccount, type StripeRefusal, type StripeReply } from './stripe-connection';
+import {
+  type ExpectedRefund,
+  REFUND_NUMBER,
+  toRefundOutcome,
+  type Found,
+  unrecognised,
+  type Intent,
+  type Refund,
+  refundList,
+  refundObject,
+} from './stripe-objects';
 
 /** Stored results that one call skips. */
 const MAX_REPLAYS = 5;

@@ -1,14 +1,22 @@
 import { ok, strictEqual } from 'node:assert/strict';
 import { SystemClock, withTimeout } from '../../clock';
-import { type PaymentAttemptRef, type QueryOutcome, type RefundOutcome, type RefundRequest } from '../../payments';
-import { type ConformanceFault, type PaymentProviderBench } from './payment-provider-bench';
+import {
+  type PaymentAttemptRef,
+  type QueryOutcome,
+  type RefundOutcome,
+  type RefundRequest,
+  type PaymentProvider,
+} from '../../payments';
 
 /** What an ordinary call may take: long enough for a slow sandbox. */
 const PATIENCE_MS = 10_000;
+
 /** A call that goes on longer does not obey its signal. */
 const MAX_CALL_MS = PATIENCE_MS + 2_000;
+
 /** Refunds are on their way for a while; a sandbox gets that many more calls, with a pause before each. */
 const REFUND_CALLS = 50;
+
 const REFUND_PAUSE_MS = 200;
 
 /** A bench and the expectations of the suite. Every `expect…` rejects with an error that says what is wrong. */
@@ -115,3 +123,28 @@ function patience(): AbortSignal {
 function describe(outcome: { readonly type: string; readonly reason?: string }): string {
   return outcome.reason === undefined ? outcome.type : `${outcome.type} (${outcome.reason})`;
 }
+
+/**
+ * How a provider can misbehave under test.
+ * - `silent`: takes the request and never answers · `failing`: server error, and nothing is done
+ * - `forged`: answers whose signature does not fit · `answers-lost`: does as asked, but the answer never arrives
+ */
+export type ConformanceFault = 'silent' | 'failing' | 'forged' | 'answers-lost';
+
+/** What the suite needs of the provider's other side: a sandbox or a simulator. */
+export interface PaymentProviderBench {
+  readonly provider: PaymentProvider;
+  /** A new attempt that a buyer could pay now. */
+  openAttempt(): Promise<PaymentAttemptRef>;
+  /** An attempt that the provider has never heard of. */
+  unknownAttempt(): Promise<PaymentAttemptRef>;
+  /** The buyer tries to pay. Resolves to whether the provider took the money. */
+  pay(attempt: PaymentAttemptRef): Promise<boolean>;
+  /** What the provider has really refunded for the attempt so far, in minor units. */
+  refunded(attempt: PaymentAttemptRef): Promise<bigint>;
+  /** Makes the provider misbehave until the returned function is called. Only for faults given to the suite. */
+  inject?(fault: ConformanceFault): Promise<() => Promise<void>>;
+}
+
+/** What one case of the suite does; rejects with an error that says what is wrong. */
+export type Check = (bench: CheckedBench) => Promise<void>;

@@ -9,9 +9,8 @@ import {
   type QueryOutcome,
   type RefundOutcome,
   type RefundRequest,
+  type PaidOutcome,
 } from '../../payments';
-import { type PaymentScript, ScriptedAnswers } from './scripted-answers';
-import { ScriptedPayment } from './scripted-payment';
 
 /** A call that the product made. */
 export interface ScriptedCall {
@@ -148,4 +147,124 @@ function jsonOf(text: Buffer): unknown {
 
 function replyOf(verdict: 'accepted' | 'later' | 'rejected'): { status: number; body: string } {
   return { status: { accepted: 200, later: 503, rejected: 400 }[verdict], body: verdict };
+}
+
+interface Paid {
+  readonly amount?: bigint;
+  readonly currency?: string;
+  readonly at: Date;
+}
+
+const evidence = { scripted: true };
+
+/** The books of a scripted provider about one payment. */
+class ScriptedPayment {
+  private state: 'OPEN' | 'CLOSED' | 'NOT_FOUND' | Paid = 'OPEN';
+  /** Minor units, by refund number. */
+  private readonly refunds = new Map<string, bigint>();
+
+  constructor(private readonly reference: string) {}
+
+  /** False: it is closed, or does not exist. */
+  pay(money: { readonly amount?: bigint; readonly currency?: string }): boolean {
+    if (this.state !== 'OPEN') return false;
+    this.state = { ...money, at: new Date() };
+    return true;
+  }
+
+  forget(): void {
+    this.state = 'NOT_FOUND';
+  }
+
+  get refundedAmount(): bigint {
+    return [...this.refunds.values()].reduce((sum, amount) => sum + amount, 0n);
+  }
+
+  query({ amount, currency }: PaymentAttemptRef): QueryOutcome {
+    const { state } = this;
+    if (typeof state === 'string') return { type: state, evidence };
+    const paid = { amount, currency, ...state };
+    if (this.refundedAmount === paid.amount) return { type: 'REFUNDED', evidence };
+    const { transactionId } = this;
+    return { type: 'PAID', amount: paid.amount, currency: paid.currency, paidAt: state.at, transactionId, evidence };
+  }
+
+  /** What the provider posts; undefined: it does not name the money. */
+  notice(): PaidOutcome | undefined {
+    if (typeof this.state === 'string') return undefined;
+    const { amount, currency, at: paidAt } = this.state;
+    if (amount === undefined || currency === undefined) return undefined;
+    return { type: 'PAID', amount, currency, paidAt, transactionId: this.transactionId, evidence };
+  }
+
+  private get transactionId(): string {
+    return `scripted-${this.reference}`;
+  }
+
+  close(): CloseOutcome {
+    const { state } = this;
+    if (typeof state === 'object') return { type: 'PAID', evidence };
+    if (state === 'NOT_FOUND') return { type: state, evidence };
+    this.state = 'CLOSED';
+    return { type: state === 'OPEN' ? 'CLOSED' : 'ALREADY_CLOSED', evidence };
+  }
+
+  refund({ refundNumber, amount, paidAmount }: RefundRequest): RefundOutcome {
+    const { state } = this;
+    if (typeof state === 'string') return { type: 'REJECTED', reason: `the payment is ${state}` };
+    if (!this.refunds.has(refundNumber)) {
+      const left = (state.amount ?? paidAmount) - this.refundedAmount;
+      if (amount > left) return { type: 'REJECTED', reason: `only ${left} of the payment can be refunded` };
+      this.refunds.set(refundNumber, amount);
+    }
+    return { type: 'REFUNDED', refundId: `scripted-${refundNumber}`, evidence };
+  }
+}
+
+/** The answer to one call. An `Error` is thrown, and `'silence'` never comes. */
+export type ScriptedAnswer<T> = T | Error | 'silence';
+
+/** The next answers to calls about one payment, in order. After the last one, the provider answers as its books say. */
+export interface PaymentScript {
+  readonly query?: readonly ScriptedAnswer<QueryOutcome>[];
+  readonly close?: readonly ScriptedAnswer<CloseOutcome>[];
+  readonly refund?: readonly ScriptedAnswer<RefundOutcome>[];
+}
+
+/** The scripted answers to one kind of call that are left. */
+class Answers<T> {
+  private readonly left: ScriptedAnswer<T>[] = [];
+
+  add(answers: readonly ScriptedAnswer<T>[]): void {
+    for (const answer of answers) this.left.push(answer);
+  }
+
+  /** Undefined: none is left. @throws the scripted Error, or an error once the signal aborts a silent call. */
+  async next(signal: AbortSignal): Promise<T | undefined> {
+    const answer = this.left.shift();
+    if (answer === 'silence') return aborted(signal);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+}
+
+/** The scripted answers about one payment that are left. */
+class ScriptedAnswers {
+  readonly query = new Answers<QueryOutcome>();
+  readonly close = new Answers<CloseOutcome>();
+  readonly refund = new Answers<RefundOutcome>();
+
+  add({ query = [], close = [], refund = [] }: PaymentScript): void {
+    this.query.add(query);
+    this.close.add(close);
+    this.refund.add(refund);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(new Error('the provider has not answered'));
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
 }

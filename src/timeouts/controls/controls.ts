@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
+import { z } from 'zod';
 import { type Clock, PollingLoop } from '../../clock';
 import { ownQuery, ownTransaction } from '../../database';
-import { type Control, type ControlSubject, NO_CONTROL, readControl } from './control';
 
 interface Dependencies {
   readonly dataSource: DataSource;
@@ -18,6 +18,7 @@ export interface ControlChange {
 
 /** How long another instance may take to follow. */
 const INTERVAL_MS = 2_000;
+
 const PREFIX = 'control:';
 
 /**
@@ -126,4 +127,44 @@ function sentenceOf(name: string, { pause, limit } = NO_CONTROL): string {
   const paused = pause ? `paused by ${pause.by} (${pause.reason})` : 'not paused';
   const limited = limit ? `, limited to ${limit.perSecond} calls per second by ${limit.by} (${limit.reason})` : '';
   return `${name} is ${paused}${limited}`;
+}
+
+/** What an operator can stop: a kind of timeouts, or a payment provider. */
+type ControlSubject = `kind:${string}` | `provider:${string}`;
+
+/** Who did it, and why. */
+export interface ControlReason {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Date;
+}
+
+/** What is in force for a subject. Null: nothing. */
+export interface Control {
+  readonly pause: ControlReason | null;
+  /** Calls per second for each merchant account. Only of providers. */
+  readonly limit: (ControlReason & { readonly perSecond: number }) | null;
+}
+
+/** What is in force where nobody has done anything. */
+export const NO_CONTROL: Control = { pause: null, limit: null };
+
+const reason = { by: z.string(), reason: z.string(), at: z.iso.datetime().transform((text) => new Date(text)) };
+
+/** Fields of a later release stay. */
+const schema = z.looseObject({
+  pause: z.object(reason).nullable().default(null),
+  limit: z
+    .object({ ...reason, perSecond: z.number().positive() })
+    .nullable()
+    .default(null),
+});
+
+/** Reads a row. What cannot be read is not in force, or a later release could stop this one. */
+export function readControl(value: string): Control {
+  try {
+    return schema.safeParse(JSON.parse(value)).data ?? NO_CONTROL;
+  } catch {
+    return NO_CONTROL;
+  }
 }

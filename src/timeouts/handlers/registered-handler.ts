@@ -1,9 +1,57 @@
-import { InvalidOptionsError } from '../../errors';
-import { isValidKind } from '../scheduling/validate-requests';
-import { InvalidTimeoutHandlerError } from '../timeout-errors';
-import { type ResolvedHandlerOptions, resolveHandlerOptions } from './resolve-handler-options';
-import { isBatchHandler, type TimeoutHandlerInstance } from './timeout-handler';
-import { type TimeoutHandlerOptions } from './timeout-handler.decorator';
+import { SetMetadata, Injectable } from '@nestjs/common';
+import { DiscoveryService, Reflector } from '@nestjs/core';
+import { InvalidOptionsError, withoutUndefined } from '../../errors';
+import { isValidKind } from '../scheduling/timeout-scheduler';
+import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../errors';
+import { isBatchHandler, type TimeoutHandlerInstance } from '../timeout';
+
+/** Per-kind tuning. */
+export interface TimeoutHandlerOptions {
+  /** Deliveries in this process at once, held ones included. @default 1000 */
+  readonly prefetch?: number;
+  /** Most timeouts in one transaction. @default 200 of `handleBatch`, 1 of `handle` */
+  readonly batchSize?: number;
+  /** Transactions of this kind at once in this process, each with a connection. @default 2 of `handleBatch`, 5 of `handle` */
+  readonly concurrency?: number;
+  /** `lookUp` calls of this kind at once in this process. @default 200 */
+  readonly lookUpConcurrency?: number;
+  /** Counted failures before parking. @default 5 */
+  readonly maxAttempts?: number;
+  /** How long `lookUp` may take, and how long others keep off, milliseconds. @default 20000 */
+  readonly leaseMs?: number;
+  /**
+   * How long one call of `handle` or `handleBatch` may take, milliseconds. Then its connection is cut, its transaction is
+   * rolled back, and an attempt is counted for the timeout that hangs. @default 30000
+   */
+  readonly runTimeoutMs?: number;
+  /**
+   * How long it may pause between two statements, milliseconds; then PostgreSQL ends its session. A frozen
+   * process keeps the locks of its transactions this long. @default runTimeoutMs + 1000
+   */
+  readonly idleTimeoutMs?: number;
+  /**
+   * How long one statement may take, milliseconds. Then PostgreSQL cancels it; without an answer, its connection is closed a
+   * second later. The timeout is tried again, and no attempt is counted. @default runTimeoutMs
+   */
+  readonly statementTimeoutMs?: number;
+}
+
+/** @internal */
+interface TimeoutHandlerMetadata {
+  readonly kind: string;
+  readonly options: TimeoutHandlerOptions;
+}
+
+/** @internal */
+const TIMEOUT_HANDLER_METADATA = 'order-timeout:timeout-handler';
+
+/**
+ * Marks a provider as the handler of a timeout kind. Exactly one per kind: a second one, or a class that has
+ * neither `handle` nor `handleBatch`, stops the boot.
+ */
+export function TimeoutHandler(kind: string, options: TimeoutHandlerOptions = {}): ClassDecorator {
+  return SetMetadata(TIMEOUT_HANDLER_METADATA, { kind, options } satisfies TimeoutHandlerMetadata);
+}
 
 /** A handler with its kind, and its options checked. */
 export interface RegisteredHandler {
@@ -28,4 +76,98 @@ export function registeredHandler(
 function canHandle(instance: object): instance is TimeoutHandlerInstance {
   const { handle, handleBatch } = instance as { handle?: unknown; handleBatch?: unknown };
   return typeof handle === 'function' || typeof handleBatch === 'function';
+}
+
+type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
+
+const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs' | 'statementTimeoutMs'> = {
+  prefetch: 1_000,
+  batchSize: 200,
+  concurrency: 2,
+  lookUpConcurrency: 200,
+  maxAttempts: 5,
+  leaseMs: 20_000,
+  runTimeoutMs: 30_000,
+};
+
+/**
+ * A handler of single timeouts gets a transaction for each. Together in one they would keep each other's row locks until
+ * its end, and two such transactions that touch shared rows in different orders end in a deadlock, a second each time.
+ */
+const SINGLE_DEFAULTS = { batchSize: 1, concurrency: 5 } as const;
+
+/** The server must not end a session whose handler is still within its time. */
+const IDLE_MARGIN_MS = 1_000;
+
+/** Smallest sensible values; the largest is what a 16-bit prefetch or a readable transaction bears. */
+const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = {
+  prefetch: [1, 65_535],
+  batchSize: [1, 5_000],
+  concurrency: [1, 64],
+  lookUpConcurrency: [1, 10_000],
+  maxAttempts: [1, 1_000],
+  leaseMs: [3_000, 600_000],
+  runTimeoutMs: [100, 600_000],
+  idleTimeoutMs: [100, 660_000],
+  statementTimeoutMs: [100, 600_000],
+};
+
+/** @throws InvalidOptionsError naming every value out of range. */
+export function resolveHandlerOptions(
+  kind: string,
+  options: TimeoutHandlerOptions,
+  takes: 'batches' | 'single timeouts',
+): ResolvedHandlerOptions {
+  const defaults = takes === 'batches' ? DEFAULTS : { ...DEFAULTS, ...SINGLE_DEFAULTS };
+  const given = { ...defaults, ...withoutUndefined(options) };
+  const { runTimeoutMs } = given;
+  const resolved = { idleTimeoutMs: runTimeoutMs + IDLE_MARGIN_MS, statementTimeoutMs: runTimeoutMs, ...given };
+  const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
+    const [min, max] = RANGES[name];
+    const value = resolved[name];
+    const isGood = Number.isInteger(value) && value >= min && value <= max;
+    return isGood ? [] : [`${name} must be an integer from ${min} to ${max} (got ${String(value)})`];
+  });
+  if (problems.length > 0) throw new InvalidOptionsError(`@TimeoutHandler('${kind}')`, problems);
+  return Object.freeze(resolved);
+}
+
+interface Found extends TimeoutHandlerMetadata {
+  readonly instance: object;
+  readonly name: string;
+}
+
+/** Finds the providers marked with @TimeoutHandler, in every module of the application. */
+@Injectable()
+export class TimeoutHandlerExplorer {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly reflector: Reflector,
+  ) {}
+
+  /** @throws when a kind has two handlers, a handler cannot handle, or its options are out of range. */
+  explore(): RegisteredHandler[] {
+    const byKind = new Map<string, Found>();
+    for (const found of this.find()) {
+      const other = byKind.get(found.kind);
+      if (other && other.instance !== found.instance) {
+        throw new DuplicateTimeoutHandlerError(found.kind, other.name, found.name);
+      }
+      byKind.set(found.kind, found);
+    }
+    return [...byKind.values()].map(({ kind, instance, options }) => registeredHandler(kind, instance, options));
+  }
+
+  private find(): Found[] {
+    return this.discovery.getProviders().flatMap((wrapper) => {
+      const instance: unknown = wrapper.instance;
+      if (typeof instance !== 'object' || instance === null) return [];
+      // The class of the instance, as a useFactory or useValue provider has no metatype of its own.
+      const metadata = this.reflector.get<TimeoutHandlerMetadata | undefined>(
+        TIMEOUT_HANDLER_METADATA,
+        instance.constructor,
+      );
+      return metadata ? [{ ...metadata, instance, name: instance.constructor.name }] : [];
+    });
+  }
 }

@@ -1,10 +1,15 @@
+import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
-import { type DueTimeout } from '../timeout';
-import { type WakeUpResult } from '../wake-ups/work-item';
-import { type AnswerDependencies, AnswerSettlement } from './answer-settlement';
-import { rejectedBy } from './rejected-by';
+import { type DueTimeout, type TimeoutCause } from '../timeout';
+import { type WakeUpResult } from '../wake-ups/wake-up';
+import { type TimeoutObserver } from '../timeout-observer';
+import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from '../settling/isolated-batches';
+import { type DatabaseClock } from '../settling/database-clock';
+import { BUSY_MS, type BatchSelection, type LockedRows, type BusyRow, type LockedRow } from '../settling/outcomes';
+import { type SettlementQueries } from '../settling/outcome-recorder';
+import { type TimeoutSettler } from '../settling/timeout-settler';
 
 interface LookUpDependencies extends AnswerDependencies {
   readonly handler: HandlerAdapter;
@@ -103,4 +108,141 @@ export class ExternalLookups {
     this.onRoom();
     if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }
+}
+
+/** An answer to settle, or the look-up that failed. */
+interface LeasedAnswer extends Answer {
+  /** When the lease ends, by the monotonic clock. */
+  readonly endsAtMs: number;
+  finish(result: WakeUpResult): void;
+}
+
+interface AnswerDependencies {
+  readonly kind: string;
+  readonly settler: TimeoutSettler;
+  readonly queries: SettlementQueries;
+  readonly databaseClock: DatabaseClock;
+  readonly observer: Pick<TimeoutObserver, 'unavailable'>;
+  readonly batchSize: number;
+  readonly concurrency: number;
+}
+
+/** Pause after an answer that could not be written. While the lease holds, nobody else may look the timeout up. */
+const REWRITE_MS = 500;
+
+/** Settles the timeouts whose look-ups were answered, in micro-batches as the answers come in. */
+class AnswerSettlement implements BatchWork<LeasedAnswer> {
+  private readonly batcher: MicroBatcher<LeasedAnswer>;
+  private isStopping = false;
+
+  constructor(
+    private readonly deps: AnswerDependencies,
+    private readonly clock: Clock,
+  ) {
+    const { settler: database, batchSize: size, concurrency } = deps;
+    const batches = new IsolatedBatches({ work: this, database, concurrency }, clock);
+    const run = (items: readonly LeasedAnswer[]): Promise<void> => batches.run(items);
+    this.batcher = new MicroBatcher(clock, { size, ...GATHER, concurrency, run });
+  }
+
+  add(item: LeasedAnswer): void {
+    this.batcher.add([item]);
+  }
+
+  /** From now on nothing is tried a second time. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  async settleBatch(items: readonly LeasedAnswer[]): Promise<void> {
+    const { early } = await this.deps.settler.settle(new AnswerSelection(items, this.deps));
+    const busy = new Set(early.map(({ key }) => key));
+    for (const item of items) {
+      if (!busy.has(item.due.key)) item.finish('finished');
+      else if (this.isStopping) item.finish('unwritten');
+      else this.clock.after(BUSY_MS, () => this.add(item));
+    }
+  }
+
+  /** Records that a look-up failed, or that its answer could not be settled. Never rejects. */
+  async recordFailure(item: Omit<LeasedAnswer, 'answer'>, error: unknown): Promise<void> {
+    const { settler, databaseClock, observer, kind } = this.deps;
+    const { due, lease, finish } = item;
+    // Canceled because this process stops: no attempt is counted, and the timeout is due again when the lease ends.
+    while (!this.isStopping) {
+      try {
+        await settler.fail(due, due.cause, { ...failureOf(error, databaseClock.nowMs()), lease });
+        return finish('finished');
+      } catch (fault) {
+        observer.unavailable(kind, fault);
+        if (!this.mayWrite(item)) break;
+        await this.clock.sleep(REWRITE_MS);
+      }
+    }
+    finish('unwritten');
+  }
+
+  postpone(item: LeasedAnswer, error: unknown): Promise<void> {
+    return this.recordFailure(item, error);
+  }
+
+  /** Keeps the answers until the database is available again, or their leases end. */
+  onUnavailable(items: readonly LeasedAnswer[], error: unknown): void {
+    this.deps.observer.unavailable(this.deps.kind, error);
+    for (const item of items) {
+      if (this.mayWrite(item)) this.clock.after(REWRITE_MS, () => this.add(item));
+      else item.finish('unwritten');
+    }
+  }
+
+  private mayWrite({ endsAtMs }: Pick<LeasedAnswer, 'endsAtMs'>): boolean {
+    return !this.isStopping && this.clock.monotonic() + REWRITE_MS < endsAtMs;
+  }
+}
+
+/** The answer to the look-up of one timeout. */
+interface Answer {
+  readonly due: DueTimeout;
+  /** Token of the lease that the look-up runs under. */
+  readonly lease: string;
+  readonly answer: unknown;
+}
+
+/** The rows of answered look-ups. A row whose lease was lost is not among them: its new owner decides. */
+class AnswerSelection implements BatchSelection {
+  readonly answers: ReadonlyMap<string, unknown>;
+  private readonly causes: ReadonlyMap<string, TimeoutCause>;
+
+  constructor(
+    private readonly items: readonly Answer[],
+    private readonly deps: { readonly kind: string; readonly queries: SettlementQueries },
+  ) {
+    this.answers = new Map(items.map(({ due, answer }) => [due.key, answer]));
+    this.causes = new Map(items.map(({ due }) => [due.key, due.cause]));
+  }
+
+  causeOf({ key }: LockedRow): TimeoutCause {
+    return this.causes.get(key) ?? 'message';
+  }
+
+  async lock(tx: EntityManager): Promise<LockedRows> {
+    const rows = await tx.query<BusyRow[]>(this.deps.queries.lockLeased, [
+      this.deps.kind,
+      this.items.map(({ due }) => due.key),
+      this.items.map(({ due }) => due.generation),
+      this.items.map(({ lease }) => lease),
+    ]);
+    return { due: rows.filter((row) => !row.busy), early: rows.filter((row) => row.busy) };
+  }
+}
+
+/** Rejects when `signal` aborts. Node keeps a combined signal forever while somebody listens to it, so call `forget`. */
+function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
+  let abort = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(new Error(`lookUp() did not end within ${ms} ms`));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  return { promise, forget: () => signal.removeEventListener('abort', abort) };
 }

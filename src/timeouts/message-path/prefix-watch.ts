@@ -11,8 +11,7 @@ import {
   takePrefix,
   type TopologyNames,
 } from '../../rabbit';
-import { type EngineSettings } from './engine-settings';
-import { type WakeUpRepublisher, type RepublicationAnswer } from './wake-up-republisher';
+import { type EngineSettings, type WakeUpRepublisher, type RepublicationAnswer } from './wake-up-republisher';
 
 interface PrefixDependencies {
   readonly dataSource: DataSource;

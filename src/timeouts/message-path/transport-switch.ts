@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Clock } from '../../clock';
+import { type DataSource } from 'typeorm';
+import { type Clock, inTime, withTimeout } from '../../clock';
 import {
   asksTheBroker,
   DelayedExchange,
@@ -13,14 +14,13 @@ import {
   selectTransport,
   type TransportSelection,
 } from '../../delay';
-import { type OutboxRouter } from '../../outbox';
+import { type OutboxRouter, UnsentWakeUps } from '../../outbox';
 import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
-import { type Path } from './path-record';
-import { type TransportChoice } from './transport-choice';
-import { routeWakeUp } from '../wake-ups/route-wake-up';
-import { withTemporaryConnection } from './with-temporary-connection';
+import { ownTransaction } from '../../database';
+import { routeWakeUp } from '../wake-ups/wake-up';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
+import { type EngineSettings, type WakeUpRepublisher } from './wake-up-republisher';
 
 interface SwitchDependencies {
   readonly client: RabbitClient;
@@ -34,8 +34,10 @@ interface SwitchDependencies {
 
 /** After the plugin was left, wake-ups are not handed to it again for this long. */
 const RETURN_MS = 600_000;
+
 /** An empty broker creates a quorum queue in about 50 ms, and the ladder has 147 of them. */
 const DECLARE_MS = 60_000;
+
 /** One message may be late on a busy broker; this many in a row are a fault. */
 const FAILURES = 2;
 
@@ -196,5 +198,93 @@ export class TransportSwitch {
     this.choice = { name: transport.name, why: reason, since: new Date(this.clock.now()) };
     this.logger.log(`delay transport: ${transport.name}, because ${reason}`);
     this.deps.observer.transport(transport.name);
+  }
+}
+
+/** Which delay transport is in use, and why. */
+export interface TransportChoice {
+  readonly name: DelayTransportName;
+  readonly why: string;
+  /** By the clock of this process. */
+  readonly since: Date;
+}
+
+/** What wake-ups are handed to: a name for the log, and where they wait. */
+export type Path = Pick<DelayTransport, 'name' | 'address'>;
+
+const PAGE = 10_000;
+
+/**
+ * The record ends in this number, because earlier builds can have several work queues per kind. Without the ending, every
+ * upgrade would publish all pending wake-ups again. Only an upgrade from several queues needs that.
+ */
+const WORK_QUEUES_PER_KIND = 1;
+
+/**
+ * Records in the database what the pending wake-ups were handed to, and has them published again when that changes: the
+ * transport, prefix, ladder, or type of queue. The first of several instances does so, and the others find it done.
+ */
+export class PathRecord {
+  private readonly unsent: UnsentWakeUps;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly settings: EngineSettings,
+    private readonly republication: WakeUpRepublisher,
+    schema: string,
+  ) {
+    this.unsent = new UnsentWakeUps(schema);
+  }
+
+  /** Records the path. Returns true when what is pending is to be published again. */
+  record(path: Path): Promise<boolean> {
+    return ownTransaction(this.dataSource, async (tx) => {
+      const value = `${path.address}/${WORK_QUEUES_PER_KIND}`;
+      const previous = await this.settings.lock(tx, 'message-path');
+      const name = await this.settings.read(tx, 'delay-transport');
+      if (previous === value && name === path.name) return false;
+      // Earlier releases record the name alone; one of them may have run since.
+      const isOther = previous === '' ? name !== undefined && name !== path.name : true;
+      const isNeeded = isOther && path.name !== 'none';
+      const cause = `wake-ups are handed to ${value}, and no longer to ${previous || String(name)}`;
+      if (isNeeded) await this.republication.requestIn(tx, { cause, all: name === 'none' });
+      await this.settings.write(tx, 'message-path', value);
+      await this.settings.write(tx, 'delay-transport', path.name);
+      return isNeeded;
+    });
+  }
+
+  /**
+   * Deletes a page of the wake-ups in the outbox: without a transport nobody publishes them, and they would pile up.
+   * Returns true when there may be more.
+   */
+  async dropPage(): Promise<boolean> {
+    return (await this.unsent.deletePage(this.dataSource, PAGE)) === PAGE;
+  }
+}
+
+const CLOSE_MS = 1_000;
+
+/**
+ * Runs `work` on a connection of its own, for at most `ms`, and closes it.
+ *
+ * @throws what `work` throws, or an error when the broker did not answer in time.
+ */
+export async function withTemporaryConnection<T>(
+  client: Pick<RabbitClient, 'temporaryConnection'>,
+  clock: Clock,
+  ms: number,
+  work: (connection: ChannelModel) => Promise<T>,
+): Promise<T> {
+  const connection = await client.temporaryConnection();
+  try {
+    return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
+  } finally {
+    await withTimeout(
+      clock,
+      CLOSE_MS,
+      connection.close().catch(() => undefined),
+      undefined,
+    );
   }
 }

@@ -1,3 +1,5 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { uuidv7 } from 'uuidv7';
 import {
   GROUP_COMMIT,
   GroupCommit,
@@ -9,13 +11,10 @@ import {
   type Tables,
   type TransactionOptions,
 } from '../../database';
-import { type DataSource, type EntityManager } from 'typeorm';
-import { uuidv7 } from 'uuidv7';
 import { activeTraceparent } from '../../tracing';
-import { announceAfterCommit } from '../../outbox';
+import { announceAfterCommit, insertWakeUps } from '../../outbox';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../timeout';
-import { type TimeoutQueries } from './timeout-queries';
-import { validateRequests } from './validate-requests';
+import { InvalidTimeoutError } from '../errors';
 
 /**
  * Rows of one statement of ours. A long list takes several in its transaction, so that neither a statement nor the pause
@@ -203,3 +202,145 @@ async function inTurn<T, R>(parts: readonly T[], run: (part: T) => Promise<reado
 function nameOf({ kind, key }: TimeoutRef): string {
   return `${kind}\n${key}`;
 }
+
+/** Kinds become routing keys and queue names. */
+const KIND = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+const MAX_KEY = 200;
+
+/** What a date may be in every place that it goes through; PostgreSQL ends later, ISO texts do not. */
+const LAST_DUE_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+const MAX_AFTER_MS = 10 * 366 * 24 * 3_600_000;
+
+/** @throws InvalidTimeoutError naming every problem of every request. */
+export function validateRequests(requests: readonly ScheduleTimeout[]): void {
+  const problems = requests.flatMap((request) =>
+    problemsOf(request).map((problem) => `${labelOf(request)}: ${problem}`),
+  );
+  if (problems.length > 0) throw new InvalidTimeoutError(problems);
+}
+
+export function isValidKind(kind: string): boolean {
+  return KIND.test(kind);
+}
+
+function problemsOf({ kind, key, dueAt, afterMs }: ScheduleTimeout): string[] {
+  const problems: string[] = [];
+  if (!isValidKind(kind)) problems.push(`kind must match ${KIND.source}`);
+  if (key.includes('\0')) problems.push('key must not contain NUL');
+  if (key.length === 0 || key.length > MAX_KEY) problems.push(`key must have 1 to ${MAX_KEY} characters`);
+  if ((dueAt === undefined) === (afterMs === undefined)) problems.push('give exactly one of dueAt and afterMs');
+  if (dueAt && Number.isNaN(dueAt.getTime())) problems.push('dueAt must be a valid date');
+  if (dueAt && dueAt.getTime() > LAST_DUE_MS) problems.push('dueAt must not be after the year 9999');
+  if (afterMs !== undefined && !(Number.isFinite(afterMs) && afterMs >= 0 && afterMs <= MAX_AFTER_MS)) {
+    problems.push(`afterMs must be a number from 0 to ${MAX_AFTER_MS} (got ${afterMs})`);
+  }
+  return problems;
+}
+
+function labelOf({ kind, key }: ScheduleTimeout): string {
+  return `${kind}/${key}`.slice(0, 120);
+}
+
+/** SQL of scheduling and look-up, one statement each. Locking and settling are in SettlementQueries. */
+export class TimeoutQueries {
+  readonly schedule: string;
+  readonly lock: string;
+  readonly cancel: string;
+  readonly find: string;
+  readonly pending: string;
+  readonly kinds: string;
+  readonly upcoming: string;
+
+  constructor(readonly schema: string) {
+    const record = `kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
+      last_error AS "lastError", payload`;
+    this.schedule = `
+      WITH request AS (
+        SELECT kind, key, payload::jsonb AS payload, traceparent, outbox_id,
+               COALESCE(due_at, now() + after_ms * interval '1 millisecond') AS due_at
+          FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::float8[], $5::text[], $6::text[], $7::uuid[])
+            AS r(kind, key, due_at, after_ms, payload, traceparent, outbox_id)),
+      scheduled AS (
+        INSERT INTO ${schema}.timeout AS t (kind, key, generation, due_at, next_attempt_at, payload, traceparent)
+        SELECT kind, key, nextval('${schema}.timeout_generation'), due_at, due_at, payload, traceparent FROM request
+        ON CONFLICT (kind, key) DO UPDATE
+           SET generation = EXCLUDED.generation, due_at = EXCLUDED.due_at, next_attempt_at = EXCLUDED.due_at,
+               attempts = 0, lease = NULL, state = 'pending', last_error = NULL, asked_since = NULL,
+               payload = EXCLUDED.payload, traceparent = EXCLUDED.traceparent
+        RETURNING t.kind, t.key, t.generation, t.due_at),
+      wake_up AS (
+        ${insertWakeUps(schema, {
+          from: 'scheduled s JOIN request r USING (kind, key) WHERE $9',
+          id: 'outbox_id',
+          dueAt: 's.due_at',
+          horizonMs: '$8',
+        })})
+      SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
+    // In the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
+    this.lock = `
+        SELECT t.kind, t.key
+          FROM ${schema}.timeout t
+          JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
+         ORDER BY r.place FOR UPDATE OF t`;
+    this.cancel = `
+      WITH locked AS (${this.lock}),
+      canceled AS (
+        DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key RETURNING 1)
+      SELECT count(*)::int AS count FROM canceled`;
+    this.find = `SELECT ${record} FROM ${schema}.timeout WHERE kind = $1 AND key = $2`;
+    this.pending = `
+      SELECT ${record} FROM ${schema}.timeout
+       WHERE kind = $1 AND key > $2 AND state = 'pending' ORDER BY key LIMIT $3`;
+    // A loose scan of the index: as many steps as there are kinds, not as there are rows.
+    this.kinds = `
+      WITH RECURSIVE kinds AS (
+        SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
+        UNION ALL
+        SELECT (SELECT min(t.kind) FROM ${schema}.timeout t WHERE t.state = 'pending' AND t.kind > kinds.kind)
+          FROM kinds WHERE kinds.kind IS NOT NULL)
+      SELECT kind FROM kinds WHERE kind IS NOT NULL`;
+    this.upcoming = `
+      SELECT key, generation::text AS generation, (extract(epoch FROM next_attempt_at) * 1000)::float8 AS due_ms
+        FROM ${schema}.timeout
+       WHERE kind = $1 AND state = 'pending' AND next_attempt_at > now()
+         AND next_attempt_at <= now() + $2 * interval '1 millisecond'
+       ORDER BY next_attempt_at, key LIMIT $3`;
+  }
+}
+
+/**
+ * SQL: a field of the payloads of all timeouts of some kinds, pending or parked, where it is there. By the primary key alone.
+ *
+ * @param kinds SQL expression of a text[].
+ */
+export function payloadsOf(schema: string, kinds: string, field: string): string {
+  return `SELECT about.payload->>'${field}' FROM ${schema}.timeout about
+           WHERE about.kind = ANY(${kinds}) AND about.payload->>'${field}' IS NOT NULL`;
+}
+
+/**
+ * SQL: true while there is a timeout of this kind and key, pending or parked. A single value and not EXISTS: the planner
+ * turns that into a scan of the table where it takes it for small.
+ *
+ * @param kind,key SQL expressions.
+ */
+export function timeoutExists(schema: string, kind: string, key: string): string {
+  return `((SELECT true FROM ${schema}.timeout present WHERE present.kind = ${kind} AND present.key = ${key}) IS TRUE)`;
+}
+
+/** Which timeouts an operator sees and moves; the others are not there for them. */
+export interface TimeoutScope {
+  /** What `condition` compares with; becomes a text[] parameter. */
+  readonly values: readonly string[];
+  /** SQL that is true for the timeouts inside. @param row alias of the timeout's row. @param values the parameter. */
+  condition(row: string, values: string): string;
+}
+
+/** Everybody's operator. */
+export const EVERY_TIMEOUT: TimeoutScope = {
+  values: [],
+  // Names the parameter, as PostgreSQL wants a type for each.
+  condition: (_row, values) => `${values}::text[] IS NOT NULL`,
+};

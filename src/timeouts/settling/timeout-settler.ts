@@ -12,20 +12,20 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../../clock';
 import { inSpan, messagingAttributes } from '../../tracing';
-import { type HandlerAdapter } from '../handlers/handler-adapter';
-import { type BatchSelection } from './batch-selection';
+import { type HandlerAdapter, withinRunLimit } from '../handlers/handler-adapter';
+import {
+  type BatchSelection,
+  logParked,
+  type BusyRow,
+  type LockedRow,
+  toDueTimeout,
+  resolveOutcome,
+  type SettledBatch,
+} from './outcomes';
 import { type DatabaseClock } from './database-clock';
-import { logParked } from './log-parked';
-import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';
-import { type OutcomeRecorder } from './outcome-recorder';
-import { resolveOutcome } from './resolve-outcome';
-import { withinRunLimit } from '../handlers/run-limit';
-import { type SettledBatch } from './settled-batch';
-import { type SettlementQueries } from './settlement-queries';
-import { type DueTimeout, type TimeoutCause } from '../timeout';
+import { type OutcomeRecorder, type SettlementQueries } from './outcome-recorder';
+import { type DueTimeout, type TimeoutCause, type SettlementRun, type TimeoutOutcome } from '../timeout';
 import { type TimeoutObserver } from '../timeout-observer';
-import { type SettlementRun } from '../handlers/timeout-handler';
-import { type TimeoutOutcome } from '../handlers/timeout-outcome';
 
 interface SettlerDependencies {
   readonly kind: string;

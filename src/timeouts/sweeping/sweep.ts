@@ -1,6 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
+import { type AnnouncedWakeUp } from '../../outbox';
 import { type TimeoutProcessor } from '../timeout-processor';
 import { type ResolvedSweepOptions } from '../timeouts-options';
 
@@ -28,14 +29,20 @@ interface Upcoming {
 
 /** How often the sweep looks whether it has become the clock, and its interval while it is. */
 const TICK_MS = 1_000;
+
 /** On top of the budget: enough for one page's transaction, its handler, and its items one by one. */
 const RUN_LIMIT_MS = 120_000;
+
 /** As the clock it looks this far ahead and holds what it finds, so that nothing waits for the next tick. */
 const LOOK_AHEAD_MS = 2_000;
+
 const LOOK_AHEAD_ROWS = 20_000;
+
 const SATURATED_MS = 50;
+
 /** A broker that was killed may stall dead-lettering for 3 minutes (its confirm time-out) without anything being closed. */
 const WARY_MS = 180_000;
+
 const WARY_INTERVAL_MS = 5_000;
 
 /**
@@ -180,4 +187,18 @@ export class Sweep {
 function valueOf<T>(result: PromiseSettledResult<T>): T {
   if (result.status === 'rejected') throw result.reason;
   return result.value;
+}
+
+/** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
+const SOON_MS = 2_000;
+
+/** Has what was just scheduled and is due soon handled without a message. Otherwise it would wait for the next tick. */
+export function takeSoon(
+  wakeUps: readonly AnnouncedWakeUp[],
+  sweeps: ReadonlyMap<string, Sweep>,
+  databaseNowMs: number,
+): void {
+  for (const { kind, key, generation, dueAtMs } of wakeUps) {
+    if (dueAtMs <= databaseNowMs + SOON_MS) sweeps.get(kind)?.take(key, generation, dueAtMs);
+  }
 }

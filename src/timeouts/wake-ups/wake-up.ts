@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { type DelayTransport } from '../../delay';
+import { type ClaimedRow, messageOf } from '../../outbox';
+import { type Publication } from '../../rabbit';
 import { type TimeoutCause } from '../timeout';
+import { type LockedRow } from '../settling/outcomes';
 
 /** Generations are PostgreSQL bigints; a larger number would fail every batch that it is part of. */
 const MAX_GENERATION = 2n ** 63n - 1n;
+
 const storable = (text: string): boolean => !text.includes('\0');
 
 /** What travels through the broker: ids only, never data. */
@@ -28,7 +33,7 @@ export interface WakeUp {
   readonly isRedelivered?: boolean;
 }
 
-export type DecodedWakeUp =
+type DecodedWakeUp =
   | { readonly type: 'wake-up'; readonly kind: string; readonly wakeUp: WakeUp }
   | { readonly type: 'invalid'; readonly reason: string };
 
@@ -59,4 +64,35 @@ export function identitiesOf(wakeUps: readonly WakeUp[]): { keys: string[]; gene
   }
   const pairs = [...distinct.values()];
   return { keys: pairs.map(([key]) => key), generations: pairs.map(([, generation]) => generation) };
+}
+
+/**
+ * How a wake-up ended. `finished`: what it led to is committed, or there was nothing to do.
+ * `unwritten`: nothing could be written, so its source must keep it and try again.
+ */
+export type WakeUpResult = 'finished' | 'unwritten';
+
+/** A wake-up in progress. `finish` tells its source how it ended. */
+export interface WorkItem {
+  readonly wakeUp: WakeUp;
+  finish(result: WakeUpResult): void;
+}
+
+/** A row that was found in the table. It has no delivery to acknowledge, so `finish` does nothing. */
+export function overdueItem(row: LockedRow, cause: TimeoutCause): WorkItem {
+  const { key, generation } = row;
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause }, finish: () => undefined };
+}
+
+/**
+ * Wake-ups are to arrive so much before they are due; the consumer holds them. What the broker needs for its hops, and we
+ * for the hundreds that a delay queue hands out at once, is no lateness then (500 orders/s by the ladder: p99 76 ms without).
+ */
+export const HEAD_START_MS = 200;
+
+/** The message of one wake-up that is due in `remainingMs` milliseconds. */
+export function routeWakeUp(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
+  const route = transport.route(row.routing_key, remainingMs - HEAD_START_MS);
+  const message = messageOf(row);
+  return { ...message, ...route, headers: { ...route.headers, ...message.headers } };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Channel, connect } from 'amqplib';
 import { DataSource } from 'typeorm';
 import { type DoctorReport } from '../../../src/operations';
-import { OWN_TABLES } from '../../../src/operations/doctor/own-tables';
+import { OWN_TABLES } from '../../../src/operations/doctor/schema-examination';
 import { takePrefix, TopologyNames } from '../../../src/rabbit';
 import { OwnBroker } from '../../support/servers/own-broker';
 import { managementUrl, runCommand, runJson } from '../../support/command-line';

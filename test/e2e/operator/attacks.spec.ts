@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from './operator-host';
-import { OperatorKeys } from '../../../src/api/operator/operator-keys';
-import { OperatorSessions } from '../../../src/api/operator/operator-sessions';
+import { OperatorKeys, OperatorSessions } from '../../../src/api/operator/operator.guard';
 import { apiKeyEntry } from '../../support/servers/service-environment';
 import { firstThat } from '../../support/engine';
 

@@ -7,7 +7,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../../../src';
-import { OperatorFiles } from '../../../src/api/operator/operator-files';
+import { OperatorFiles } from '../../../src/api/operator/operator-page.controller';
 import { apiKeyEntry } from '../../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { blankProvider } from '../blank-provider';

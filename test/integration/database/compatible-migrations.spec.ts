@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
 import { orderTimeoutMigrations } from '../../../src/module';
-import { compatibleSince } from '../../../src/database/compatible-since';
-import { nameOf } from '../../../src/database/migrations-table';
+import { compatibleSince, nameOf } from '../../../src/database/migrations';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { findBreaks, readCatalog, type SchemaCatalog } from '../../support/schema-catalog';
 

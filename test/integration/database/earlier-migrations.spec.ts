@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
 import { migrate, orderTimeoutMigrations } from '../../../src/module';
-import { compatibleSince } from '../../../src/database/compatible-since';
+import { compatibleSince } from '../../../src/database/migrations';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
 const HOSTS = 'ShopInit1700000000000';

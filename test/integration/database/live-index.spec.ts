@@ -1,5 +1,5 @@
 import { type DataSource, type QueryRunner } from 'typeorm';
-import { applyLive, createIndexLive, type LiveMigration } from '../../../src/database/live-migration';
+import { applyLive, createIndexLive, type LiveMigration } from '../../../src/database/migrations';
 import { hangUp, type PooledClient } from '../../../src/database';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';

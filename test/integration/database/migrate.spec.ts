@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
 import { migrate, orderTimeoutMigrations } from '../../../src/module';
-import { assertMigrated } from '../../../src/module/assert-migrated';
-import { NewerSchemaError } from '../../../src/database/newer-schema-error';
+import { assertMigrated } from '../../../src/module/migrations';
+import { NewerSchemaError } from '../../../src/database/errors';
 import { InvalidOptionsError } from '../../../src/errors';
 import { addOutboxAge } from '../../../src/outbox';
-import { indexOrders } from '../../../src/orders/migrations/index-orders';
+import { indexOrders } from '../../../src/orders/migrations/orders';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { until } from '../../support/engine';
 

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type DataSource } from 'typeorm';
 import { migrate } from '../../../src/module';
-import { renameUnmatchedPayment } from '../../../src/orders/migrations/rename-unmatched-payment';
+import { renameUnmatchedPayment } from '../../../src/orders/migrations/payments';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
 const WRITERS = 4;

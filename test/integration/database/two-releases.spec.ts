@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import request from 'supertest';
 import { type DataSource } from 'typeorm';
-import type * as purgeRows from '../../../src/orders/retention/purge-rows';
+import type * as purgeRows from '../../../src/orders/retention/purge';
 import { environmentOf, anOrder, KEYS } from '../../e2e/running-service';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { until } from '../../support/engine';

@@ -11,8 +11,8 @@ import {
   type ChannelModel,
   type ConfirmChannel,
 } from '../../../src/rabbit';
-import { acknowledge } from '../../../src/rabbit/acknowledge';
-import { withoutTransportHeaders } from '../../../src/rabbit/transport-headers';
+import { acknowledge } from '../../../src/rabbit/delivery';
+import { withoutTransportHeaders } from '../../../src/rabbit/parked';
 import { type ConsumeMessage } from 'amqplib';
 import { stretched } from '../../support/machine-load';
 

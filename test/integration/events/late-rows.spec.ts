@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, SystemClock } from '../../../src/clock';
-import { LateRows, type LateRow } from '../../../src/outbox/late-rows';
+import { LateRows, type LateRow, PublishFailures } from '../../../src/outbox/sent-rows';
 import { OutboxClaims } from '../../../src/outbox/outbox-claims';
-import { PublishFailures } from '../../../src/outbox/publish-failures';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { ManualClock } from '../../support/manual-clock';

@@ -1,4 +1,4 @@
-import { wakeUpBody, wakeUpBodySql } from '../../../src/outbox/wake-up-body';
+import { wakeUpBody, wakeUpBodySql } from '../../../src/outbox/outbox';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 interface Row {

@@ -3,9 +3,9 @@ import { Inventory } from '../../../src/inventory';
 import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS, PAYMENT_REFUND } from '../../../src/orders';
 import { ORDER_LATE_WATCH, ORDER_PAYMENT, PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
-import { refundNumber } from '../../../src/orders/unmatched/refund';
+import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';
-import { shiftTimes } from '../../../src/testing/kit/shift-times';
+import { shiftTimes } from '../../../src/testing/order-timeout-test-kit';
 import {
   ParkedTimeouts,
   TimeoutEngine,

@@ -1,6 +1,6 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
-import { OpenItems } from '../../../src/orders/retention/open-items';
+import { OpenItems } from '../../../src/orders/retention/purge-orders';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';

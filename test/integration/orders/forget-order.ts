@@ -1,8 +1,7 @@
 import { SystemClock } from '../../../src/clock';
 import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { Purge } from '../../../src/orders/retention/purge';
-import { resolveRetention } from '../../../src/orders/retention/retention-options';
-import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
+import { purgeSteps } from '../../../src/orders/orders.providers';
 import { type OperatorDesk } from './operator-desk';
 import { SCHEMA } from './shop';
 

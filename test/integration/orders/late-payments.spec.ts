@@ -1,6 +1,6 @@
 import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
-import { refundNumber } from '../../../src/orders/unmatched/refund';
-import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
+import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { type OrderPolicyOptions } from '../../../src/orders/order-policies';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import {
   dueOf,

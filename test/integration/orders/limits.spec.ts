@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { LIMITS, type NewOrder, type ReportedPayment } from '../../../src/orders';
-import { checkNewOrders, checkReportedPayment } from '../../../src/orders/input/check-new-order';
+import { checkNewOrders, checkReportedPayment } from '../../../src/orders/input/check-input';
 import { newOrderSchema } from '../../../src/orders/input';
 import { draftOrder } from '../../../src/orders/place/order-draft';
 import { OrderPolicies } from '../../../src/orders/order-policies';

@@ -1,5 +1,5 @@
 import { PAYMENT_REFUND } from '../../../src/orders';
-import { refundNumber } from '../../../src/orders/unmatched/refund';
+import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/order-timeouts';
 import { type DueTimeout } from '../../../src/timeouts';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';

@@ -1,8 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { Inventory } from '../../../src/inventory';
-import { PurgeOrders } from '../../../src/orders/retention/purge-orders';
-import { idempotencyKeys, PurgeRows, settledMoney } from '../../../src/orders/retention/purge-rows';
-import { PAGE_SIZE } from '../../../src/orders/retention/purge-step';
+import { PurgeOrders, PAGE_SIZE } from '../../../src/orders/retention/purge-orders';
+import { idempotencyKeys, PurgeRows, settledMoney } from '../../../src/orders/retention/purge';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 const SCHEMA = 'order_timeout';

@@ -1,9 +1,8 @@
 import { SystemClock } from '../../../src/clock';
 import { orderMigrations } from '../../../src/orders';
 import { type NewOrder } from '../../../src/orders/place/new-order';
-import { Purge } from '../../../src/orders/retention/purge';
-import { resolveRetention, type RetentionOptions } from '../../../src/orders/retention/retention-options';
-import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { Purge, resolveRetention, type RetentionOptions } from '../../../src/orders/retention/purge';
+import { purgeSteps } from '../../../src/orders/orders.providers';
 import { fill, newOrder, openShop, SCHEMA, settle, settleUntilDone, type Shop } from './shop';
 
 const DAY_MS = 86_400_000;

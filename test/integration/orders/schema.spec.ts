@@ -1,9 +1,8 @@
 import { type EntityManager, type MigrationInterface } from 'typeorm';
 import { inventoryMigrations } from '../../../src/inventory';
 import { orderMigrations } from '../../../src/orders';
-import { ORDER_STATUSES } from '../../../src/orders/order-status';
-import { FindSamePayments } from '../../../src/orders/sql/find-same-payments';
-import { LockOrders } from '../../../src/orders/sql/lock-orders';
+import { ORDER_STATUSES } from '../../../src/orders/order';
+import { FindSamePayments, LockOrders } from '../../../src/orders/sql/lock-orders';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 describe('the tables of orders and inventory', () => {

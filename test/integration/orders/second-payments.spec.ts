@@ -1,9 +1,8 @@
 import { SystemClock } from '../../../src/clock';
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { Purge } from '../../../src/orders/retention/purge';
-import { resolveRetention } from '../../../src/orders/retention/retention-options';
-import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
+import { purgeSteps } from '../../../src/orders/orders.providers';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';

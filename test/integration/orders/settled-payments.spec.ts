@@ -2,9 +2,8 @@ import { SystemClock } from '../../../src/clock';
 import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
 import { OrderTransaction } from '../../../src/orders/order-transaction';
 import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { Purge } from '../../../src/orders/retention/purge';
-import { resolveRetention } from '../../../src/orders/retention/retention-options';
-import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
+import { purgeSteps } from '../../../src/orders/orders.providers';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { dueOf, eventsOf, fill, reconcile, SCHEMA, settleUntilDone, stockOf } from './shop';
 

@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { isDatabaseUnavailable, onOwnConnection, ownQuery } from '../../../src/database';
-import { canWrite } from '../../../src/database/can-write';
-import { NoAnswerError } from '../../../src/database/no-answer-error';
+import { canWrite } from '../../../src/database/own-connection';
+import { NoAnswerError } from '../../../src/database/errors';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 

@@ -1,5 +1,4 @@
-import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-queries';
-import { TimeoutScheduler } from '../../../src/timeouts/scheduling/timeout-scheduler';
+import { TimeoutQueries, TimeoutScheduler } from '../../../src/timeouts/scheduling/timeout-scheduler';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 const COUNT = 12_000;

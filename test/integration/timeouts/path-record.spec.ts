@@ -1,6 +1,5 @@
-import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
-import { PathRecord } from '../../../src/timeouts/message-path/path-record';
-import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
+import { EngineSettings, WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
+import { PathRecord } from '../../../src/timeouts/message-path/transport-switch';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('what wake-ups are handed to', () => {

@@ -1,6 +1,6 @@
 import { type QueryRunner } from 'typeorm';
-import { SettlementQueries } from '../../../src/timeouts/settling/settlement-queries';
-import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-queries';
+import { SettlementQueries } from '../../../src/timeouts/settling/outcome-recorder';
+import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-scheduler';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 const settlement = new SettlementQueries('order_timeout');

@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { connect, type ChannelModel } from 'amqplib';
 import { TopologyNames } from '../../../src/rabbit';
-import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { EngineSettings, WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
-import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { ManualClock } from '../../support/manual-clock';

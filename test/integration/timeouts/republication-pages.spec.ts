@@ -1,5 +1,8 @@
-import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
-import { WakeUpRepublisher, type RepublicationStep } from '../../../src/timeouts/message-path/wake-up-republisher';
+import {
+  EngineSettings,
+  WakeUpRepublisher,
+  type RepublicationStep,
+} from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a republication of many timeouts', () => {

@@ -1,4 +1,4 @@
-import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-resilience-defaults';
+import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-provider';
 import { type SimulatorMerchants } from '../../support/servers/simulator-client';
 import { type ProviderName } from '../scenario';
 

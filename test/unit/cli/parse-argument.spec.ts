@@ -1,4 +1,4 @@
-import { parseCount, parseDuration, parseInstant, parseTimeout } from '../../../src/cli/parse-argument';
+import { parseCount, parseDuration, parseInstant, parseTimeout } from '../../../src/cli/arguments-and-tables';
 
 describe('arguments of the command line', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { textPairs, textTable } from '../../../src/cli/text-table';
+import { textPairs, textTable } from '../../../src/cli/arguments-and-tables';
 
 describe('a table for people', () => {
   it('is as wide as its cells, with numbers on the right', () => {

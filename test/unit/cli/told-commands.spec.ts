@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, CommanderError } from 'commander';
 import { Cli } from '../../../src/cli/cli';
-import { createProgram } from '../../../src/cli/create-program';
+import { createProgram } from '../../../src/cli/run-cli';
 
 const root = join(__dirname, '../../..');
 const PLACES = ['src', 'docs', 'packages/operator-page/src', 'observability'];

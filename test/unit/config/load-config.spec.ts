@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadCommandConfig } from '../../../src/service/command-config';
+import { loadCommandConfig } from '../../../src/service/command-context';
 import { loadConfig } from '../../../src/service/config';
 import { OrderPolicies } from '../../../src/orders';
 import { InvalidOptionsError } from '../../../src/errors';

@@ -2,10 +2,8 @@ import { VERSION_NEUTRAL } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type z } from 'zod';
 import { OperationsModule, OrderTimeoutModule } from '../../../src';
-import { ANSWERS } from '../../../src/contract/amqp/answers';
-import { COMMANDS } from '../../../src/contract/amqp/commands';
-import { type Messages } from '../../../src/contract/amqp/message';
-import { REQUESTS } from '../../../src/contract/amqp/requests';
+import { ANSWERS, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
+import { type Messages } from '../../../src/contract/amqp/events';
 import { type Operation } from '../../../src/contract/http/operation';
 import { OPERATIONS } from '../../../src/contract/http/operations';
 

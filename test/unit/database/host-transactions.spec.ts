@@ -9,13 +9,10 @@ import {
   UnusableTransactionError,
   type Queryable,
 } from '../../../src/database';
-import { arrayLiteral } from '../../../src/database/host-transactions/array-literal';
-import { atUtc } from '../../../src/database/host-transactions/at-utc';
+import { arrayLiteral, atUtc, splitPlaceholders } from '../../../src/database/host-transactions/adapters';
 import { explainFailure } from '../../../src/database/host-transactions/explain-failure';
-import { HostConnection } from '../../../src/database/host-transactions/host-connection';
-import { oneAtATime } from '../../../src/database/host-transactions/one-at-a-time';
-import { plainRow } from '../../../src/database/host-transactions/plain-row';
-import { splitPlaceholders } from '../../../src/database/host-transactions/split-placeholders';
+import { HostConnection, plainRow } from '../../../src/database/host-transactions/transaction';
+import { oneAtATime } from '../../../src/database/host-transactions/host-call';
 
 describe('a statement for a library that numbers placeholders itself', () => {
   it('is split at its placeholders, in the order of the text', () => {

@@ -1,5 +1,5 @@
 import { type Clock } from '../../../src/clock';
-import { LOCK_LIMIT_MS, LockPatience } from '../../../src/database/lock-patience';
+import { LOCK_LIMIT_MS, LockPatience } from '../../../src/database/run-transaction';
 
 describe('the patience for locks', () => {
   let nowMs = 0;

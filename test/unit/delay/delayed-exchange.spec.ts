@@ -1,5 +1,5 @@
 import { DelayedExchange } from '../../../src/delay';
-import { InvalidDelayError } from '../../../src/delay/invalid-delay-error';
+import { InvalidDelayError } from '../../../src/delay/delay-transport';
 import { TopologyNames } from '../../../src/rabbit';
 
 const transport = new DelayedExchange(new TopologyNames('order-timeout.v1'));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { countDigits, fromDigits, toDigits } from '../../../src/delay/ladder-digits';
+import { countDigits, fromDigits, toDigits } from '../../../src/delay/ladder';
 
 const base = fc.integer({ min: 2, max: 100 });
 const value = fc.integer({ min: 0, max: 2 ** 40 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Ladder, type LadderOptions } from '../../../src/delay';
-import { InvalidDelayError } from '../../../src/delay/invalid-delay-error';
+import { InvalidDelayError } from '../../../src/delay/delay-transport';
 import { InvalidOptionsError } from '../../../src/errors';
 import { TopologyNames } from '../../../src/rabbit';
 import { type Arrival, TopicBroker } from './topic-broker';

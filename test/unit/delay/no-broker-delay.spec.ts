@@ -1,5 +1,5 @@
 import { NoBrokerDelay } from '../../../src/delay';
-import { NoBrokerWaitError } from '../../../src/delay/no-broker-wait-error';
+import { NoBrokerWaitError } from '../../../src/delay/delay-transport';
 
 describe('NoBrokerDelay', () => {
   it('has no route through the broker', () => {

@@ -5,8 +5,7 @@ import {
   type ProbeResult,
   selectTransport,
 } from '../../../src/delay';
-import { DelayedExchangeMissingError } from '../../../src/delay/delayed-exchange-missing-error';
-import { DelayedExchangeUnusableError } from '../../../src/delay/delayed-exchange-unusable-error';
+import { DelayedExchangeMissingError, DelayedExchangeUnusableError } from '../../../src/delay/delay-transport';
 
 const works: ProbeResult = { type: 'works' };
 const absent: ProbeResult = { type: 'absent' };

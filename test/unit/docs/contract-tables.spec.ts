@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
-import { ANSWERS } from '../../../src/contract/amqp/answers';
-import { COMMANDS } from '../../../src/contract/amqp/commands';
-import { EVENTS } from '../../../src/contract/amqp/events';
-import { type Messages } from '../../../src/contract/amqp/message';
-import { REQUESTS } from '../../../src/contract/amqp/requests';
+import { ANSWERS, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
+import { EVENTS, type Messages } from '../../../src/contract/amqp/events';
 import { OPERATIONS } from '../../../src/contract/http/operations';
-import { problemName } from '../../../src/contract/http/problem-schemas';
+import { problemName } from '../../../src/contract/http/open-api-document';
 import { contractDocuments } from '../../contract/contract-files';
 import { REPOSITORY } from '../../support/snippets';
 

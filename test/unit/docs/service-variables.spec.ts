@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configSchema, policySchema } from '../../../src/service/config-schema';
+import { configSchema, policySchema } from '../../../src/service/config';
 import { serviceVariables } from '../../support/service-variables';
 import { REPOSITORY } from '../../support/snippets';
 

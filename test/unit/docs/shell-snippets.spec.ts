@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { Cli } from '../../../src/cli/cli';
-import { createProgram } from '../../../src/cli/create-program';
+import { createProgram } from '../../../src/cli/run-cli';
 import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
 import { parseOptions as parseBench } from '../../../bench/bench-options';
 import { WORKLOADS } from '../../../bench/workloads';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { reject } from '../../../src/api/input';
 import { SystemClock } from '../../../src/clock';
 import { newOrderSchema } from '../../../src/orders/input';
-import { orderEvent } from '../../../src/orders/order-events';
+import { orderEvent } from '../../../src/orders/transition';
 import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
 import { loadPaymentProviders } from '../../../src/service/load-payment-providers';
 import { loadWebhooks } from '../../../src/service/load-webhooks';

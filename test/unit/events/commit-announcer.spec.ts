@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager, type EntitySubscriberInterface } from 'typeorm';
-import { announceAfterCommit, type AnnouncedWakeUp, onAnnouncedCommit } from '../../../src/outbox/commit-announcer';
+import { announceAfterCommit, type AnnouncedWakeUp, onAnnouncedCommit } from '../../../src/outbox/outbox';
 
 const wakeUp = (key: string): AnnouncedWakeUp => ({ kind: 'k', key, generation: '1', dueAtMs: 0 });
 

@@ -1,6 +1,5 @@
-import { routeEvent } from '../../../src/outbox/event-router';
-import { type ClaimedRow } from '../../../src/outbox/outbox-claims';
-import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { routeEvent, type ClaimedRow } from '../../../src/outbox/outbox-claims';
+import { TopologyNames } from '../../../src/rabbit/topology';
 
 const row: ClaimedRow = {
   id: '0193a1b2-0000-7000-8000-000000000000',

@@ -1,5 +1,5 @@
 import { type Logger } from '@nestjs/common';
-import { PublishFailures } from '../../../src/outbox/publish-failures';
+import { PublishFailures } from '../../../src/outbox/sent-rows';
 import { ManualClock } from '../../support/manual-clock';
 
 describe('messages that were not confirmed', () => {

@@ -1,4 +1,4 @@
-import { wakeUpBody, wakeUpBodySql } from '../../../src/outbox/wake-up-body';
+import { wakeUpBody, wakeUpBodySql } from '../../../src/outbox/outbox';
 
 describe('the body of a wake-up', () => {
   it('has the same fields whether the process or the database makes it', () => {

@@ -6,8 +6,8 @@ import {
   newOrderSchema,
   reportedPaymentSchema,
 } from '../../../src/orders/input';
-import { type InputProblem } from '../../../src/orders/input/input-problem';
-import { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from '../../../src/api/amqp/command-schemas';
+import { type InputProblem } from '../../../src/orders/input/fields';
+import { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from '../../../src/api/amqp/judge-command';
 import { newOrdersSchema, parseInput, RequestRejectedError } from '../../../src/api/input';
 import { type z } from 'zod';
 

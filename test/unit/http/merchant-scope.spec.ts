@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
 import { ApiKeys, findApiKeyProblems } from '../../../src/api/http';
 import { MerchantScope } from '../../../src/api/http/merchant-scope';
-import { OrderScopeGuard } from '../../../src/api/http/order-scope.guard';
-import { scopedOrders } from '../../../src/api/http/scoped-orders';
+import { OrderScopeGuard, scopedOrders } from '../../../src/api/http/order-scope.guard';
 import { type NewOrder } from '../../../src/orders';
-import { type OrderMerchants } from '../../../src/orders/sql/order-merchants';
+import { type OrderMerchants } from '../../../src/orders/sql/order-rows';
 
 const hash = createHash('sha256').update('k').digest('hex');
 const scopeOf = (entry: string): MerchantScope | undefined => new ApiKeys([entry]).find('k')?.scope;

@@ -1,8 +1,7 @@
 import { BadRequestException, HttpException, NotFoundException } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { methodsOf } from '../../../src/api/http/routes';
+import { methodsOf, toProblem } from '../../../src/api/http/problem.filter';
 import { PROBLEMS } from '../../../src/api/http/problem-catalogue';
-import { toProblem } from '../../../src/api/http/to-problem';
 import { RequestRejectedError } from '../../../src/api/input';
 
 const request = { method: 'GET', url: '/orders/1' };

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { EngineMetrics } from '../../../src/operations/engine-metrics';
+import { EngineMetrics } from '../../../src/operations/state-metrics';
 import { type SettledRow } from '../../../src/timeouts';
 
 const row = (type: SettledRow['outcome']['type'], lateMs: number): SettledRow =>

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { PaymentMetrics } from '../../../src/operations/payment-metrics';
+import { PaymentMetrics } from '../../../src/operations/state-metrics';
 import { type PaymentProviders } from '../../../src/payments';
 
 describe('PaymentMetrics', () => {

@@ -1,4 +1,4 @@
-import { Lateness } from '../../../src/api/operator/lateness';
+import { Lateness } from '../../../src/api/operator/overview';
 import { type SettledRow, type TimeoutCause } from '../../../src/timeouts';
 
 function rowsOf(cause: TimeoutCause, lateMs: readonly number[], type = 'done'): SettledRow[] {

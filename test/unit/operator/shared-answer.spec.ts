@@ -1,4 +1,4 @@
-import { SharedAnswer } from '../../../src/api/operator/shared-answer';
+import { SharedAnswer } from '../../../src/api/operator/parked-work';
 
 describe('a shared answer', () => {
   let now = 0;

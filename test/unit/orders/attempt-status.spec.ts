@@ -5,19 +5,16 @@ import {
   canMoveAttempt,
   FIRST_ATTEMPT_STATUSES,
   OPEN_STATUSES,
-} from '../../../src/orders/attempt-status';
-import { type LockedOrder } from '../../../src/orders/order';
-import { applyFinding } from '../../../src/orders/lookup/attempt-finding';
-import { declareClosed } from '../../../src/orders/operator/decide-manual-close';
-import { draftAttempt } from '../../../src/orders/pay/attempt-draft';
-import { bookMoney } from '../../../src/orders/pay/book-money';
-import {
+  type LockedOrder,
   canTakeMoney,
   isBooked,
   isSameAttempt,
   type PaymentAttempt,
   withStatus,
-} from '../../../src/orders/payment-attempt';
+} from '../../../src/orders/order';
+import { applyFinding } from '../../../src/orders/lookup/findings';
+import { declareClosed } from '../../../src/orders/operator/close-order';
+import { draftAttempt, bookMoney } from '../../../src/orders/pay/money';
 import { attempt, money, NOW, order, paid } from './orders';
 
 const SOURCES = ['report', 'provider'] as const;

@@ -4,7 +4,7 @@ import {
   checkNewOrders,
   checkReportedPayment,
   checkRequest,
-} from '../../../src/orders/input/check-new-order';
+} from '../../../src/orders/input/check-input';
 import { InvalidOrderError, LIMITS, type NewAttempt, type NewOrder } from '../../../src/orders';
 import { newOrderSchema } from '../../../src/orders/input';
 import { arbitraryOrder, toModuleOrder } from '../../support/arbitrary-order';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
+import { type AttemptFinding, type Finding, waitedMs } from '../../../src/orders/lookup/findings';
 import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
-import { decideAfterLookUp as decide } from '../../../src/orders/close/decide-after-look-up';
-import { waitedMs } from '../../../src/orders/lookup/wait-for-finding';
+import { decideAfterLookUp as decide } from '../../../src/orders/close/plan-closing';
 import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 

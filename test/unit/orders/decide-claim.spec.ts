@@ -1,6 +1,6 @@
-import { type Money } from '../../../src/orders/pay/book-money';
+import { type Money } from '../../../src/orders/pay/money';
 import { ADOPTION_MS, decideClaim, mayReassign, neededPayments } from '../../../src/orders/pay/decide-claim';
-import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
+import { type PaymentAttempt } from '../../../src/orders/order';
 import { type UnownedMoney } from '../../../src/orders/sql/lock-orders';
 import { at, attempt, money, order, paid } from './orders';
 

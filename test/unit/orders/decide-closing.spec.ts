@@ -4,7 +4,7 @@ import {
   type PartialPolicy,
   refundsOfCancellation,
 } from '../../../src/orders/close/decide-closing';
-import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
+import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order';
 import { at, attempt, NOW, order, paid } from './orders';
 
 const PAYMENTS = {

@@ -1,7 +1,6 @@
-import { bookMoney } from '../../../src/orders/pay/book-money';
-import { decidePayment } from '../../../src/orders/pay/decide-payment';
-import { type LockedOrder } from '../../../src/orders/order';
-import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
+import { bookMoney } from '../../../src/orders/pay/money';
+import { decidePayment } from '../../../src/orders/pay/mark-paid';
+import { type LockedOrder, ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order';
 import { attempt, money, order, paid } from './orders';
 
 describe('the meaning of a reported payment', () => {

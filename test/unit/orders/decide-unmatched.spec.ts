@@ -3,11 +3,8 @@ import {
   decideUnmatched as decide,
   mayRefundExcess,
   type UnmatchedPolicy,
-} from '../../../src/orders/unmatched/decide-unmatched';
-import { type LockedOrder } from '../../../src/orders/order';
-import { ORDER_STATUSES } from '../../../src/orders/order-status';
-import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
-import { ATTEMPT_STATUSES } from '../../../src/orders/attempt-status';
+} from '../../../src/orders/unmatched/handle-unmatched';
+import { type LockedOrder, ORDER_STATUSES, type PaymentAttempt, ATTEMPT_STATUSES } from '../../../src/orders/order';
 import { attempt, order, paid } from './orders';
 
 const REVIVE = { latePayment: 'revive-if-stock', surplusPayment: 'refund' } as const;

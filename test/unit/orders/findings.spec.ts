@@ -1,8 +1,15 @@
-import { applyFinding, type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
-import { nextStep } from '../../../src/orders/lookup/next-step';
-import { shortestOf, waitForFinding } from '../../../src/orders/lookup/wait-for-finding';
-import { waitForProviders } from '../../../src/orders/lookup/wait-for-providers';
-import { attemptWrites, paymentsFound, withFindings } from '../../../src/orders/lookup/with-findings';
+import {
+  applyFinding,
+  type AttemptFinding,
+  type Finding,
+  shortestOf,
+  waitForFinding,
+  waitForProviders,
+  attemptWrites,
+  paymentsFound,
+  withFindings,
+} from '../../../src/orders/lookup/findings';
+import { nextStep } from '../../../src/orders/lookup/payment-lookups';
 import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 

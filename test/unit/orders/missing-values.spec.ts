@@ -1,12 +1,12 @@
 import { type EntityManager } from 'typeorm';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { applyFinding } from '../../../src/orders/lookup/attempt-finding';
+import { applyFinding } from '../../../src/orders/lookup/findings';
 import { closesAt, decideClosing } from '../../../src/orders/close/decide-closing';
-import { unmatchedFromAttempt } from '../../../src/orders/unmatched/unmatched-from-attempt';
-import { moneyReceived } from '../../../src/orders/pay/money-received';
-import { nextStep } from '../../../src/orders/lookup/next-step';
+import { unmatchedFromAttempt } from '../../../src/orders/unmatched/unmatched-money';
+import { moneyReceived } from '../../../src/orders/pay/money';
+import { nextStep } from '../../../src/orders/lookup/payment-lookups';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
-import { ReadAttempts } from '../../../src/orders/sql/read-attempts';
+import { ReadAttempts } from '../../../src/orders/sql/order-rows';
 import { attempt, NOW, order, paid } from './orders';
 
 const NEVER = new Date(NaN);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Facts, nextStep, type Step } from '../../../src/orders/lookup/next-step';
+import { type Facts, nextStep, type Step } from '../../../src/orders/lookup/payment-lookups';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
 import { at, attempt, attempts, closeOutcomes, NOW, paid, PAID_OUTCOME, queryOutcomes } from './orders';
 

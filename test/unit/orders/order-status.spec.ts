@@ -1,10 +1,4 @@
-import {
-  canTransition,
-  isUndecided,
-  ORDER_STATUSES,
-  type OrderStatus,
-  TRANSITIONS,
-} from '../../../src/orders/order-status';
+import { canTransition, isUndecided, ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../../src/orders/order';
 
 describe('the order status table', () => {
   it('reaches every status from PENDING', () => {

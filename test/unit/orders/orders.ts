@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { type Money } from '../../../src/orders/pay/book-money';
-import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
-import { type LockedOrder } from '../../../src/orders/order';
-import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
+import { type Money } from '../../../src/orders/pay/money';
+import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/findings';
+import { type LockedOrder, type PaymentAttempt } from '../../../src/orders/order';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
 
 export const NOW = new Date('2026-01-01T12:00:00Z');

@@ -1,4 +1,4 @@
-import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
+import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/findings';
 import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
 import { planClosing } from '../../../src/orders/close/plan-closing';
 import { type LockedOrder } from '../../../src/orders/order';

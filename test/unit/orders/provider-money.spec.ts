@@ -1,4 +1,4 @@
-import { nextStep } from '../../../src/orders/lookup/next-step';
+import { nextStep } from '../../../src/orders/lookup/payment-lookups';
 import { attempt, NO_MONEY, NOW, paid, PAID_OUTCOME } from './orders';
 
 describe('the money that a provider states in a look-up', () => {

@@ -1,8 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { Purge } from '../../../src/orders/retention/purge';
-import { PurgeLoop } from '../../../src/orders/retention/purge-loop';
-import { type PurgeStep } from '../../../src/orders/retention/purge-step';
-import { resolveRetention } from '../../../src/orders/retention/retention-options';
+import { Purge, PurgeLoop, resolveRetention } from '../../../src/orders/retention/purge';
+import { type PurgeStep } from '../../../src/orders/retention/purge-orders';
 import { ManualClock } from '../../support/manual-clock';
 
 const MINUTE_MS = 60_000;

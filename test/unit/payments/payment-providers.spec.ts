@@ -1,5 +1,5 @@
 import { type PaymentProvider, PaymentProviders } from '../../../src/payments';
-import { DuplicatePaymentProviderError } from '../../../src/payments/duplicate-payment-provider-error';
+import { DuplicatePaymentProviderError } from '../../../src/payments/payment-providers';
 
 function named(name: string): PaymentProvider {
   return {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokerDefinitions } from '../../../src/rabbit/broker-definitions';
-import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { TopologyNames } from '../../../src/rabbit/topology';
 
 const file = join(__dirname, '../../../rabbit/definitions.template.json');
 

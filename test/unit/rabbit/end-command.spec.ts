@@ -1,4 +1,4 @@
-import { endCommand, type CommandEnd } from '../../../src/rabbit/end-command';
+import { endCommand, type CommandEnd } from '../../../src/rabbit/rabbit-server';
 import { deliveryOn } from './deliveries';
 
 /** Ends a command whose answer arrives or not, and notes what happens in which order. */

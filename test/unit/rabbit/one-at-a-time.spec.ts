@@ -1,4 +1,4 @@
-import { OneAtATime } from '../../../src/rabbit/one-at-a-time';
+import { OneAtATime } from '../../../src/rabbit/rabbit-server';
 
 function deferred() {
   let resolve: () => void = () => undefined;

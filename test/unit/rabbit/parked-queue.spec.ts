@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type ConfirmedPublisher } from '../../../src/rabbit/confirmed-publisher';
-import { ParkedQueue } from '../../../src/rabbit/parked-queue';
-import { type Publication, type PublishOutcome } from '../../../src/rabbit/publication';
-import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { ParkedQueue } from '../../../src/rabbit/parked';
+import { type Publication, type PublishOutcome } from '../../../src/rabbit/publications';
+import { TopologyNames } from '../../../src/rabbit/topology';
 import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 

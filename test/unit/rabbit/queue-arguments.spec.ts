@@ -1,5 +1,4 @@
-import { parkedQueueArguments, workQueueArguments } from '../../../src/rabbit/queue-arguments';
-import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { parkedQueueArguments, workQueueArguments, TopologyNames } from '../../../src/rabbit/topology';
 
 const names = new TopologyNames('ot');
 

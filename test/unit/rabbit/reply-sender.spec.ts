@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { type Publication, type PublishOutcome } from '../../../src/rabbit/publication';
+import { type Publication, type PublishOutcome } from '../../../src/rabbit/publications';
 import { ReplySender } from '../../../src/rabbit/reply-sender';
-import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { TopologyNames } from '../../../src/rabbit/topology';
 import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 

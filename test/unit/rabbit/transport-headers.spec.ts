@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { withoutTransportHeaders } from '../../../src/rabbit/transport-headers';
+import { withoutTransportHeaders } from '../../../src/rabbit/parked';
 
 const brokers = [
   'x-death',

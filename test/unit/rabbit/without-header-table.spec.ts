@@ -1,4 +1,4 @@
-import { withoutHeaderTable } from '../../../src/rabbit/without-header-table';
+import { withoutHeaderTable } from '../../../src/rabbit/rabbit-connection';
 
 const shortString = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
 const table = (bytes: string): Buffer => {

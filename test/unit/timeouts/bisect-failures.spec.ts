@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { bisectFailures as bisect } from '../../../src/timeouts/settling/bisect-failures';
-import { type BatchWork } from '../../../src/timeouts/settling/batch-work';
-import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/timeout-errors';
+import { bisectFailures as bisect, type BatchWork } from '../../../src/timeouts/settling/isolated-batches';
+import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/errors';
 
 /** One object that both settles the items and knows the database. */
 type Plan = BatchWork<number> & { isolate(items: readonly number[]): void; isDatabaseAvailable(): Promise<boolean> };

@@ -5,8 +5,8 @@ import {
   endConnection,
   findConnectionProblems,
   openConnection,
-} from '../../../src/timeouts/startup/connection';
-import { poolGaps } from '../../../src/timeouts/startup/pool-gaps';
+} from '../../../src/timeouts/timeouts-options';
+import { poolGaps } from '../../../src/timeouts/startup/assert-database';
 import { ManualClock } from '../../support/manual-clock';
 
 const URL = 'postgres://user:secret@db-1,db-2/shop?target_session_attrs=read-write';

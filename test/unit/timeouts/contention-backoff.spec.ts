@@ -1,4 +1,4 @@
-import { contentionBackoffMs } from '../../../src/database/contention-backoff';
+import { contentionBackoffMs } from '../../../src/database/run-transaction';
 
 describe('what waits for a lock', () => {
   it.each([

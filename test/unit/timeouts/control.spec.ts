@@ -1,4 +1,4 @@
-import { NO_CONTROL, readControl } from '../../../src/timeouts/controls/control';
+import { NO_CONTROL, readControl } from '../../../src/timeouts/controls/controls';
 
 const why = { by: 'jane', reason: 'the provider is down', at: '2026-03-01T12:00:00.000Z' };
 

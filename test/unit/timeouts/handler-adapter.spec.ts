@@ -1,9 +1,13 @@
 import { type EntityManager } from 'typeorm';
 import { HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
-import { type DueTimeout } from '../../../src/timeouts/timeout';
-import { HandlerContractError } from '../../../src/timeouts/timeout-errors';
-import { type TimeoutHandlerBatch } from '../../../src/timeouts/handlers/timeout-handler';
-import { LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
+import {
+  type DueTimeout,
+  type TimeoutHandlerBatch,
+  LOOK_UP,
+  DONE,
+  type TimeoutOutcome,
+} from '../../../src/timeouts/timeout';
+import { HandlerContractError } from '../../../src/timeouts/errors';
 
 const tx = {} as EntityManager;
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
-import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
-import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
+import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-pages';
+import { type WorkItem } from '../../../src/timeouts/wake-ups/wake-up';
 
 const item = (key: string, finish = (): void => undefined): WorkItem => ({
   wakeUp: { key, generation: '1', dueAtMs: 0, cause: 'message' },

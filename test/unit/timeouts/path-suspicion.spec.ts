@@ -1,4 +1,4 @@
-import { PathSuspicion } from '../../../src/timeouts/message-path/path-suspicion';
+import { PathSuspicion } from '../../../src/timeouts/message-path/path-recovery';
 import { ManualClock } from '../../support/manual-clock';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
-import { poolGaps } from '../../../src/timeouts/startup/pool-gaps';
-import { dataSourceOptions } from '../../../src/service/data-source-options';
+import { poolGaps } from '../../../src/timeouts/startup/assert-database';
+import { dataSourceOptions } from '../../../src/service/open-database';
 
 const gapsOf = (options: object): string | undefined => poolGaps({ options: { type: 'postgres', ...options } });
 

@@ -1,9 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { type ChannelModel, TopologyNames } from '../../../src/rabbit';
-import { type EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { type EngineSettings, WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
-import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../../support/manual-clock';
 

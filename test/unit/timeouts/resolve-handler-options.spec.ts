@@ -1,6 +1,5 @@
 import { InvalidOptionsError } from '../../../src/errors';
-import { resolveHandlerOptions } from '../../../src/timeouts/handlers/resolve-handler-options';
-import { type TimeoutHandlerOptions } from '../../../src/timeouts/handlers/timeout-handler.decorator';
+import { resolveHandlerOptions, type TimeoutHandlerOptions } from '../../../src/timeouts/handlers/registered-handler';
 
 describe('the options of a handler', () => {
   it('have defaults', () => {

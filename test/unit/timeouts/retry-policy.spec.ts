@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { backoffMs } from '../../../src/timeouts/settling/retry-policy';
+import { backoffMs } from '../../../src/timeouts/settling/outcomes';
 
 const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 

@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/sweeping/sweep';
-import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
-import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
+import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-pages';
+import { type WorkItem } from '../../../src/timeouts/wake-ups/wake-up';
 import { ManualClock } from '../../support/manual-clock';
 
 const INTERVAL_MS = 30_000;

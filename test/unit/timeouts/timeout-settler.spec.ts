@@ -4,11 +4,9 @@ import { type EntityManager, QueryFailedError } from 'typeorm';
 import { SystemClock } from '../../../src/clock';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
-import { type SettlementRun } from '../../../src/timeouts/handlers/timeout-handler';
-import { type BatchSelection } from '../../../src/timeouts/settling/batch-selection';
-import { type BusyRow } from '../../../src/timeouts/settling/locked-timeout';
-import { type OutcomeRecorder } from '../../../src/timeouts/settling/outcome-recorder';
-import { SettlementQueries } from '../../../src/timeouts/settling/settlement-queries';
+import { type SettlementRun } from '../../../src/timeouts/timeout';
+import { type BatchSelection, type BusyRow } from '../../../src/timeouts/settling/outcomes';
+import { type OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/settling/outcome-recorder';
 import { TimeoutSettler } from '../../../src/timeouts/settling/timeout-settler';
 import { dataSourceStub } from '../../support/data-source-stub';
 

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { type DelayTransportSetting, type LadderOptions } from '../../../src/delay';
-import { DelayedExchangeMissingError } from '../../../src/delay/delayed-exchange-missing-error';
-import { DelayedExchangeUnusableError } from '../../../src/delay/delayed-exchange-unusable-error';
+import { DelayedExchangeMissingError, DelayedExchangeUnusableError } from '../../../src/delay/delay-transport';
 import {
   type Channel,
   type ChannelModel,

@@ -1,6 +1,6 @@
 import { type ScheduleTimeout } from '../../../src/timeouts/timeout';
-import { InvalidTimeoutError } from '../../../src/timeouts/timeout-errors';
-import { isValidKind, validateRequests } from '../../../src/timeouts/scheduling/validate-requests';
+import { InvalidTimeoutError } from '../../../src/timeouts/errors';
+import { isValidKind, validateRequests } from '../../../src/timeouts/scheduling/timeout-scheduler';
 
 const good: ScheduleTimeout = { kind: 'order.payment', key: 'o-1', afterMs: 1_000 };
 const dueAt = new Date('2026-01-01T00:00:00Z');

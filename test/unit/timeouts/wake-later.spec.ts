@@ -1,7 +1,7 @@
-import { type BusyRow } from '../../../src/timeouts/settling/locked-timeout';
+import { type BusyRow } from '../../../src/timeouts/settling/outcomes';
 import { type TimeoutCause } from '../../../src/timeouts/timeout';
-import { wakeLater } from '../../../src/timeouts/wake-ups/wake-later';
-import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
+import { wakeLater } from '../../../src/timeouts/wake-ups/wake-up-settlement';
+import { type WorkItem } from '../../../src/timeouts/wake-ups/wake-up';
 
 const NOW = 1_000_000;
 const REMAINING = 60_000;

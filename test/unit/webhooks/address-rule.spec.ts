@@ -1,4 +1,4 @@
-import { mayReach } from '../../../src/webhooks/address-rule';
+import { mayReach } from '../../../src/webhooks/webhook-client';
 
 describe('a webhook', () => {
   it.each(['93.184.216.34', '2606:2800:220:1::1', '172.32.0.1', '100.128.0.1'])('may go to %s', (address) => {

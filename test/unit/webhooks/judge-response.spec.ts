@@ -1,4 +1,4 @@
-import { judgeResponse } from '../../../src/webhooks/judge-response';
+import { judgeResponse } from '../../../src/webhooks/webhooks';
 
 const NOW = Date.UTC(2030, 0, 1);
 const judge = (status: number, retryAfter?: string) => judgeResponse({ status, retryAfter }, NOW);

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { WebhookSigner } from '../../../src/webhooks/webhook-signer';
+import { WebhookSigner } from '../../../src/webhooks/webhooks';
 
 const secret = () => `whsec_${randomBytes(32).toString('base64')}`;
 

@@ -53,11 +53,11 @@ export const HOOKS: readonly Patch[] = [
   before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {
     name: 'between-command-commit-and-ack',
-    file: 'rabbit/end-command.js',
+    file: 'rabbit/rabbit-server.js',
     find: "if (isSettled)\n        delivery.acknowledge('ack');",
     replace: `if (isSettled) { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
   },
-  before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
+  before('between-transition-and-stock', 'orders/sql/order-store.js', 'await this.inventory.end(tx,'),
   {
     name: 'hanging-handler',
     file: 'timeouts/handlers/handler-adapter.js',

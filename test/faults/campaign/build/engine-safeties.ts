@@ -1,14 +1,14 @@
 import { patch, type Safety } from './safety';
 
 const SHARED_LANE = patch(
-  'outbox/outbox-relays.js',
+  'outbox/outbox-relay.js',
   "route: 'event', ...event }",
   "route: 'event', ...event, publisher: wakeUp.publisher }",
 );
 
 const ONE_RELAY = [
   patch(
-    'outbox/outbox-relays.js',
+    'outbox/outbox-relay.js',
     "const { event, 'wake-up': wakeUp } = lanes;",
     `const wakeUp = {
        publisher: lanes['wake-up'].publisher,
@@ -30,7 +30,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'timeouts/settling/timeout-settler.js',
-        'return (0, run_limit_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.handleBatch(due, tx, run));',
+        'return (0, handler_adapter_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.handleBatch(due, tx, run));',
         'return handler.handleBatch(due, tx, run);',
       ),
     ],
@@ -44,7 +44,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     name: 'long-waits-for-locks',
     says: 'a settlement waits for a locked row for as long as a statement may take',
     patches: [
-      patch('database/lock-patience.js', 'if (sinceMs < SHORT_FOR_MS)', 'return 20_000; if (sinceMs < SHORT_FOR_MS)'),
+      patch('database/run-transaction.js', 'if (sinceMs < SHORT_FOR_MS)', 'return 20_000; if (sinceMs < SHORT_FOR_MS)'),
     ],
     kinds: ['lock-a-stock-row'],
     faults: 2,
@@ -75,7 +75,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     patches: [
       ...ONE_RELAY,
       patch(
-        'rabbit/unconfirmed-publications.js',
+        'rabbit/publications.js',
         'endsAfterMs: Math.min(LATE_MS, confirmTimeoutMs)',
         'endsAfterMs: confirmTimeoutMs',
       ),
@@ -111,8 +111,8 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a session whose server only reads goes back to the pool',
     patches: [
       patch(
-        'database/session-lost.js',
-        'return isReadOnly(error) || isUnanswered(error)',
+        'database/database-errors.js',
+        'return isReadOnlySession(error) || isUnanswered(error)',
         'return isUnanswered(error)',
       ),
     ],
@@ -123,7 +123,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   {
     name: 'own-work-waits-forever',
     says: "an answer that does not come is waited for as long as the host's pool says",
-    patches: [patch('database/on-own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
+    patches: [patch('database/own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
     kinds: ['silent-database-connection'],
     faults: 3,
     breaks: ['late', 'unclosed', 'refused'],

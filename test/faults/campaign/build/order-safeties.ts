@@ -7,7 +7,7 @@ const NO_SWEEP = patch(
 );
 
 const BELIEVE_THE_HINT = patch(
-  'timeouts/wake-ups/split-due.js',
+  'timeouts/wake-ups/wake-up-settlement.js',
   '!row.busy && (row.remaining_ms <= 0 || isAbandoned(row))',
   '!row.busy',
 );
@@ -78,7 +78,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: 'a delivery is acknowledged on the newest channel, which knows its tag as that of another one',
     patches: [
       patch(
-        'rabbit/manual-ack-consumer.js',
+        'rabbit/consumer.js',
         'new delivery_1.Delivery(message, acks,',
         `new delivery_1.Delivery(message, {
            ack: (one) => (this.acks?.of ?? acks).ack(one),
@@ -86,7 +86,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
          },`,
       ),
       // What its channel has left behind would not be acknowledged at all.
-      patch('rabbit/manual-ack-consumer.js', 'delivery.forget();', ';'),
+      patch('rabbit/consumer.js', 'delivery.forget();', ';'),
     ],
     kinds: ['channel-error', 'provider-hangs'],
     faults: 30,
@@ -119,7 +119,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: 'a provider that gives no clear answer is taken to have no money',
     patches: [
       patch(
-        'orders/lookup/next-step.js',
+        'orders/lookup/payment-lookups.js',
         // Where a query is read, and not where a reported payment is confirmed.
         'return unknown(answer);\n        default:',
         "return closed('UNKNOWN', {});\n        default:",

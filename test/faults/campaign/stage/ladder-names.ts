@@ -1,4 +1,4 @@
-/** Of the measures in campaign-environment.ts, see src/delay/ladder-names.ts. */
+/** Of the measures in campaign-environment.ts, see src/delay/ladder.ts. */
 export const LADDER = 'delay-b16-u1000';
 const LEVELS = 2;
 const VALUES = 15;

@@ -1,7 +1,7 @@
 import { createVerify } from 'node:crypto';
 import { type FaultInput } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../../src/clock';
-import { toBeijingTime } from '../../../../src/payments/alipay/beijing-time';
+import { toBeijingTime } from '../../../../src/payments/alipay/alipay-answer';
 import { generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
 import { signedAnswer } from '../../../../packages/payment-simulator/src/alipay/alipay-reply';
 import { anAttempt } from '../an-attempt';

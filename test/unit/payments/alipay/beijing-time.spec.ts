@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fromBeijingTime, toBeijingTime } from '../../../../src/payments/alipay/beijing-time';
+import { fromBeijingTime, toBeijingTime } from '../../../../src/payments/alipay/alipay-answer';
 
 const SHANGHAI = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Asia/Shanghai',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fromYuan, toYuan } from '../../../../src/payments/alipay/yuan';
+import { fromYuan, toYuan } from '../../../../src/payments/alipay/alipay-answer';
 
 describe('an amount in yuan', () => {
   it('is parsed as it was formatted, to the fen and far above 2^53', () => {

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { type CloseOutcome, type QueryOutcome } from '../../../../src/payments';
-import { toCloseOutcome, toRefusedCloseOutcome } from '../../../../src/payments/wechat-pay/map-close';
-import { toQueryOutcome } from '../../../../src/payments/wechat-pay/map-query';
-import { isRefusal, toRefundOutcome } from '../../../../src/payments/wechat-pay/map-refund';
-import { type WechatPayAnswer } from '../../../../src/payments/wechat-pay/wechat-pay-answer';
+import {
+  toCloseOutcome,
+  toRefusedCloseOutcome,
+  toQueryOutcome,
+  isRefusal,
+  toRefundOutcome,
+} from '../../../../src/payments/wechat-pay/map-answers';
+import { type WechatPayAnswer } from '../../../../src/payments/wechat-pay/platform-keys';
 import { anAttempt } from '../an-attempt';
 import { refundOf } from './wechat-pay-bench';
 

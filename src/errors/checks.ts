@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InvalidOptionsError } from './errors';
+
+/** @throws InvalidOptionsError if a factory did not return the options. */
+export function assertOptionsObject(subject: string, given: unknown): asserts given is object {
+  if (typeof given === 'object' && given !== null) return;
+  throw new InvalidOptionsError(subject, [
+    `the options must be an object (got ${String(given)}); does useFactory return them?`,
+  ]);
+}
+
+/**
+ * Finds problems with the names of the options that a module was given, whatever their values are.
+ *
+ * @param beside names that belong next to useFactory, because they decide what the module consists of
+ */
+export function findOptionNameProblems(given: object, known: readonly string[], beside: readonly string[]): string[] {
+  const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const misplaced = names.filter((name) => beside.includes(name));
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !beside.includes(name)));
+  return [
+    ...misplaced.map(
+      (name) =>
+        `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,
+    ),
+    ...findUnknownOptions(others, known),
+  ];
+}
+
+/**
+ * Returns a sentence for each unknown option, with the list of known ones.
+ *
+ * @param at prefix of the name, for example `rabbit.`
+ */
+export function findUnknownOptions(given: unknown, known: readonly string[], at = ''): string[] {
+  if (typeof given !== 'object' || given === null) return [];
+  const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const unknown = names.filter((name) => !known.includes(name));
+  return unknown.map((name) => `unknown option "${at}${name}"; the options are ${known.join(', ')}`);
+}
+
+/**
+ * Returns the value, which only a bug could have left out. In code for money and stock, a missing value must never
+ * become a default that decides something.
+ *
+ * @param what names the value in the error.
+ */
+export function present<T>(value: T | null | undefined, what: string): T {
+  if (value === null || value === undefined) throw new Error(`${what} is missing`);
+  return value;
+}
+
+/**
+ * Returns the own property `key` of `record`. Use it for keys from outside, because a plain object also answers to
+ * `constructor` and `__proto__`.
+ */
+export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/**
+ * Returns the date itself. Every comparison with an invalid date is false, which would read as "the deadline has
+ * passed".
+ */
+export function validInstant(date: Date): Date {
+  if (Number.isNaN(date.getTime())) throw new Error('invalid date where an instant was expected');
+  return date;
+}
+
+/** Returns the options without those that are undefined, which would hide their defaults. */
+export function withoutUndefined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** Makes a switch exhaustive: a missing case does not compile, and an impossible value throws. */
+export function assertNever(value: never): never {
+  throw new Error(`Unreachable: unexpected value ${JSON.stringify(value)}`);
+}
+
+/** The version of this package. It is as far from package.json in `src` as in `dist`. */
+export function packageVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8'));
+  return (manifest as { version: string }).version;
+}

@@ -1,0 +1,222 @@
+import { type EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { type OutboxEntry } from '../../outbox';
+import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../../timeouts';
+import { checkRequest } from '../input/check-input';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { type Order, type OrderView, type LockedOrder } from '../order';
+import { type OrderPolicies } from '../order-policies';
+import {
+  allTimeouts,
+  deadlineTimeouts,
+  paymentTimeout,
+  busyOutcome,
+  ORDER_REMINDER,
+  parseReminderKey,
+  remindsAt,
+  OWN_LIMITS,
+} from '../order-timeouts';
+import { AmendOrder, NotedActions } from '../sql/order-rows';
+import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../transition';
+import { unmatchedFromAttempt } from '../unmatched/unmatched-money';
+import { moneyReceived } from '../pay/money';
+import { type OrderEventLog } from '../listeners/order-listeners';
+import { OrderStore } from '../sql/order-store';
+import { type LockedBatch } from '../sql/lock-orders';
+
+/** Moves the deadline to `expiresAt`, or by `byMs` from its current value (negative: earlier). Give exactly one. */
+export interface NewDeadline {
+  readonly orderId: string;
+  readonly expiresAt?: Date | undefined;
+  readonly byMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+export type ExtendDeadlineResult =
+  | { readonly outcome: 'extended'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' }
+  /** The payment window, counted from placing the order, would exceed the merchant's maximum. */
+  | { readonly outcome: 'rejected'; readonly code: 'DEADLINE_OUT_OF_RANGE'; readonly latest: Date };
+
+/** `already-extended`: by an earlier call with the same action id. */
+type ExtendOnceResult = ExtendDeadlineResult | { readonly outcome: 'already-extended' };
+
+/**
+ * Extends or shortens the deadline of an order that is PENDING, even if it is overdue. The time limits that providers
+ * were given do not change, so a buyer with an old payment page may need a new attempt.
+ */
+export class ExtendDeadline {
+  private readonly amend: AmendOrder;
+  private readonly moves: NotedActions;
+
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly policies: OrderPolicies,
+  ) {
+    this.amend = new AmendOrder(transaction.schema);
+    this.moves = new NotedActions(transaction.schema);
+  }
+
+  /** @throws InvalidOrderError if the deadline is invalid. */
+  async execute(deadline: NewDeadline, options: ActionOptions = {}): Promise<ExtendDeadlineResult> {
+    checkRequest('deadline', deadline);
+    return this.run(deadline, options, (locked, by) => this.move(locked, deadline, by));
+  }
+
+  /** Like `execute`, but only once for each order and `actionId`, which the history keeps. */
+  async executeOnce(deadline: NewDeadline, actionId: string, options: ActionOptions): Promise<ExtendOnceResult> {
+    return this.run<ExtendOnceResult>(deadline, options, async (locked, by) => {
+      const isDone = await this.moves.has(locked.tx, deadline.orderId, actionId);
+      return isDone ? { outcome: 'already-extended' } : this.move(locked, deadline, by, { actionId });
+    });
+  }
+
+  private run<T extends ExtendOnceResult>(
+    deadline: NewDeadline,
+    { by, tx }: ActionOptions,
+    move: (locked: LockedOrderContext, by: ActionContext) => Promise<T | ExtendDeadlineResult>,
+  ): Promise<T | ExtendDeadlineResult> {
+    return this.transaction.withOrder<T | ExtendDeadlineResult>(
+      deadline.orderId,
+      tx,
+      (locked) => move(locked, contextOf(by)),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  private async move(
+    locked: LockedOrderContext,
+    deadline: NewDeadline,
+    by: ActionContext,
+    action: { readonly actionId?: string } = {},
+  ): Promise<ExtendDeadlineResult> {
+    const { tx, order, now } = locked;
+    if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
+    const expiresAt = deadline.expiresAt ?? new Date(order.expiresAt.getTime() + (deadline.byMs ?? 0));
+    const latest = new Date(order.createdAt.getTime() + this.policies.of(order.merchantId).maxPaymentWindowMs);
+    if (expiresAt > latest) return { outcome: 'rejected', code: 'DEADLINE_OUT_OF_RANGE', latest };
+    const evidence = { from: order.expiresAt.toISOString(), to: expiresAt.toISOString(), ...action };
+    const reason = deadline.reason ?? 'deadline moved';
+    const moved = await this.amend.execute(tx, order, { expiresAt }, { by, reason, evidence });
+    await this.reschedule(tx, moved, now, by);
+    return { outcome: 'extended', order: await this.transaction.view(tx, order.id) };
+  }
+
+  private async reschedule(tx: EntityManager, order: Order, now: Date, by: ActionContext): Promise<void> {
+    const { scheduler } = this.transaction;
+    const wanted = deadlineTimeouts(order, now, by.traceparent);
+    const keys = new Set(wanted.map((timeout) => timeout.key));
+    await scheduler.cancel(
+      allTimeouts(order).filter((ref) => !keys.has(ref.key)),
+      { tx },
+    );
+    await scheduler.schedule(wanted, { tx });
+  }
+}
+
+/** Whether an order closes automatically. */
+export interface AutoCloseChange {
+  readonly orderId: string;
+  readonly enabled: boolean;
+  /** For the history. */
+  readonly reason?: string | undefined;
+}
+
+export type SetAutoCloseResult =
+  | { readonly outcome: 'set'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
+
+/** Turns auto-close off or on for one order. Turned on again, an overdue order closes immediately. */
+export class SetAutoClose {
+  private readonly amend: AmendOrder;
+
+  constructor(private readonly transaction: OrderTransaction) {
+    this.amend = new AmendOrder(transaction.schema);
+  }
+
+  /** @throws InvalidOrderError if the request is invalid. */
+  async execute(request: AutoCloseChange, { by, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
+    checkRequest('autoClose', request);
+    return this.transaction.withOrder<SetAutoCloseResult>(
+      request.orderId,
+      tx,
+      (locked) => this.set(locked, request, contextOf(by)),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  /** From now on, no deadline decides about the order or about a partial payment. */
+  private async leaveToPerson({ tx, order, now }: LockedOrderContext, { traceparent }: ActionContext): Promise<void> {
+    await this.transaction.scheduler.cancel([paymentTimeout(order.id)], { tx });
+    const money = moneyReceived(order, order.attempts);
+    if (money.type !== 'insufficient') return;
+    const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
+    const parts = order.attempts
+      .filter(({ status }) => status === 'PAID')
+      .map((part) => unmatchedFromAttempt(part, why));
+    await this.transaction.store.keepUnmatched(tx, parts);
+  }
+
+  private async set(
+    { tx, order, now }: LockedOrderContext,
+    { enabled, reason = enabled ? 'auto-close on' : 'auto-close off' }: AutoCloseChange,
+    by: ActionContext,
+  ): Promise<SetAutoCloseResult> {
+    if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
+    if (order.autoClose !== enabled) {
+      const why = { by, reason, evidence: { autoClose: enabled } };
+      const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
+      if (enabled) await this.transaction.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
+      else await this.leaveToPerson({ tx, order, now }, by);
+    }
+    return { outcome: 'set', order: await this.transaction.view(tx, order.id) };
+  }
+}
+
+interface Reminder {
+  readonly outcome: TimeoutOutcome;
+  readonly event?: OutboxEntry;
+}
+
+/**
+ * Sends `order.expiring` before the deadline of an order that waits for its buyer. It is sent once per offset and
+ * deadline, because the timeout ends in the transaction that appends the event. A moved deadline is announced again.
+ */
+@Injectable()
+@TimeoutHandler(ORDER_REMINDER, OWN_LIMITS)
+export class RemindBeforeDeadline implements TimeoutHandlerBatch {
+  constructor(
+    private readonly store: OrderStore,
+    private readonly events: Pick<OrderEventLog, 'append'>,
+  ) {}
+
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const ids = [...new Set(due.map((timeout) => parseReminderKey(timeout.key).orderId))];
+    const batch = await this.store.lock(tx, ids, 'skip-locked');
+    const reminders = due.map((timeout) => remind(timeout, batch));
+    await this.events.append(
+      tx,
+      reminders.flatMap((reminder) => reminder.event ?? []),
+    );
+    return reminders.map((reminder) => reminder.outcome);
+  }
+}
+
+function remind(due: DueTimeout, batch: LockedBatch): Reminder {
+  const { orderId, offsetMs } = parseReminderKey(due.key);
+  const order = batch.orders.get(orderId);
+  if (!order) return { outcome: batch.busy.has(orderId) ? busyOutcome(due, batch.now) : DONE };
+  if (!isWorthReminding(order, batch.now)) return { outcome: DONE };
+  const dueAt = remindsAt(order.expiresAt, offsetMs);
+  if (batch.now < dueAt) return { outcome: { type: 'reschedule', dueAt } };
+  const details = { offsetMs };
+  return {
+    outcome: DONE,
+    event: orderEvent('order.expiring', order, order.version, batch.now, details, due.traceparent),
+  };
+}
+
+/** A reminder that is delayed until after the deadline would ask the buyer for a payment that is no longer possible. */
+function isWorthReminding(order: LockedOrder, now: Date): boolean {
+  return order.status === 'PENDING' && now < order.expiresAt;
+}

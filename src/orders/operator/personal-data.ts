@@ -1,0 +1,139 @@
+import { Logger } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { type JsonObject } from '../../outbox';
+import { ownQuery, runTransaction } from '../../database';
+import { type TimeoutRef } from '../../timeouts';
+import { checkRequest } from '../input/check-input';
+import { type OrderTransaction } from '../order-transaction';
+import { AmendOrder } from '../sql/order-rows';
+import { type OperatorOptions, byOperator, type Actor } from '../transition';
+import {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  parseReminderKey,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../order-timeouts';
+
+/** Whose data to show, and why. */
+interface RevealRequest {
+  readonly orderId: string;
+  readonly reason: string;
+}
+
+/** What may identify the buyer of an order. */
+export interface PersonalData {
+  /** As the shop gave it. Null: none. */
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** What providers and reports said, and with what it is stored. */
+  readonly evidence: readonly Evidence[];
+}
+
+/** One stored answer or report. */
+interface Evidence {
+  readonly of: 'history' | 'attempt' | 'unmatched' | 'refund';
+  /** The version of the history entry, or the provider and reference of the payment. */
+  readonly name: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+}
+
+type RevealResult =
+  | ({ readonly outcome: 'revealed' } & PersonalData)
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' };
+
+/** Shows the personal data of an order to an operator. The log and the history of the order say to whom, and why. */
+export class RevealPersonalData {
+  private readonly logger = new Logger(RevealPersonalData.name);
+  private readonly amend: AmendOrder;
+  private readonly sql: string;
+
+  constructor(private readonly transaction: OrderTransaction) {
+    const { schema } = transaction;
+    this.amend = new AmendOrder(schema);
+    const of = (what: string, name: string, from: string): string =>
+      `SELECT '${what}' AS of, ${name} AS name, e.evidence FROM ${from} AS e
+        WHERE e.order_id = $1 AND e.evidence IS NOT NULL`;
+    this.sql = `
+      SELECT o.metadata, (SELECT json_agg(found) FROM (
+               ${of('history', 'e.version::text', `${schema}.order_history`)}
+               UNION ALL ${of('attempt', `e.provider || ' ' || e.reference`, `${schema}.payment_attempt`)}
+               UNION ALL ${of('unmatched', `e.provider || ' ' || e.reference`, `${schema}.unmatched_payment`)}
+               UNION ALL ${of('refund', `e.provider || ' ' || e.reference`, `${schema}.refund`)}) found) AS evidence
+        FROM ${schema}.orders o WHERE o.id = $1`;
+  }
+
+  /** @throws InvalidOrderError if the request is invalid. */
+  async execute(request: RevealRequest, { by, tx }: OperatorOptions = {}): Promise<RevealResult> {
+    checkRequest('reveal', request);
+    const { orderId, reason } = request;
+    const result = await this.transaction.withOrder<RevealResult>(
+      orderId,
+      tx,
+      async (locked) => {
+        const data = await this.read(locked.tx, orderId);
+        const why = { by: byOperator(by), reason, evidence: { revealed: 'metadata and evidence' } };
+        await this.amend.execute(locked.tx, locked.order, {}, why);
+        return { outcome: 'revealed', ...data };
+      },
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+    if (result.outcome === 'revealed')
+      this.logger.warn(`${by?.actor ?? 'an operator'} has seen the personal data of order "${orderId}": ${reason}`);
+    return result;
+  }
+
+  private async read(tx: EntityManager, orderId: string): Promise<PersonalData> {
+    const [row] = await tx.query<{ metadata: PersonalData['metadata']; evidence: Evidence[] | null }[]>(this.sql, [
+      orderId,
+    ]);
+    return { metadata: row?.metadata ?? null, evidence: row?.evidence ?? [] };
+  }
+}
+
+/** What an operator does that concerns orders without changing them. */
+interface OperatorNote {
+  readonly by: Actor;
+  readonly reason: string;
+  /** Only orders of these merchants. Undefined: all. */
+  readonly merchants: readonly string[] | undefined;
+  readonly evidence: JsonObject;
+}
+
+/** Writes into the histories of orders what an operator does with their timeouts. */
+export class NoteOnOrders {
+  private readonly amend: AmendOrder;
+  private readonly refundedSql: string;
+
+  constructor(private readonly transaction: OrderTransaction) {
+    this.amend = new AmendOrder(transaction.schema);
+    this.refundedSql = `SELECT order_id FROM ${transaction.schema}.refund WHERE number = ANY($1::text[])`;
+  }
+
+  /** In one transaction. Timeouts that name no order, and orders that are gone, are left out. */
+  async execute(timeouts: readonly TimeoutRef[], { by, reason, merchants, evidence }: OperatorNote): Promise<void> {
+    const named = timeouts.flatMap((timeout) => orderOf(timeout) ?? []);
+    const ids = [...new Set([...named, ...(await this.refunded(timeouts))])].sort();
+    if (ids.length === 0) return;
+    await runTransaction(this.transaction, undefined, async (tx) => {
+      const { orders } = await this.transaction.store.lock(tx, ids, 'wait');
+      const why = { by: byOperator(by), reason, evidence };
+      const visible = [...orders.values()].filter(({ merchantId }) => merchants?.includes(merchantId) ?? true);
+      for (const order of visible) await this.amend.execute(tx, order, {}, why);
+    });
+  }
+
+  /** The key of a refund's timeout is the number of the refund. */
+  private async refunded(timeouts: readonly TimeoutRef[]): Promise<string[]> {
+    const numbers = timeouts.filter(({ kind }) => kind === PAYMENT_REFUND).map(({ key }) => key);
+    if (numbers.length === 0) return [];
+    const rows = await ownQuery<{ order_id: string }[]>(this.transaction.dataSource, this.refundedSql, [numbers]);
+    return rows.map(({ order_id: orderId }) => orderId);
+  }
+}
+
+/** Undefined: the key of the timeout names no order. */
+function orderOf({ kind, key }: TimeoutRef): string | undefined {
+  if (kind === ORDER_REMINDER) return parseReminderKey(key).orderId;
+  return [ORDER_PAYMENT, ORDER_LATE_WATCH, PAYMENT_RECONCILIATION].includes(kind) ? key : undefined;
+}

@@ -1,0 +1,236 @@
+import { type Channel, type ChannelModel, type ConfirmChannel, type GetMessage } from 'amqplib';
+import { Logger } from '@nestjs/common';
+import { withoutUndefined } from '../errors';
+import { type Clock } from '../clock';
+import { CommandQueueMissingError } from './errors';
+import { onConfirmChannel } from './broker-inspection';
+import { type TopologyNames } from './topology';
+import { type ConfirmedPublisher } from './confirmed-publisher';
+import { type Delivery, type ParkReason } from './delivery';
+import { type Publication } from './publications';
+
+/** A message of the parked queue. */
+export interface ParkedMessage {
+  /** The `message_id`; empty if it has none. */
+  readonly id: string;
+  /** The command, or the kind of the timeout. */
+  readonly routingKey: string;
+  /** Why it is parked; null if the broker dead-lettered it by itself. */
+  readonly code: string | null;
+  readonly reason: string | null;
+  /** The body as text, at most the first 2,000 characters. */
+  readonly body: string;
+}
+
+/** Ids of messages, as the list has them: the empty one stands for all messages without an id. */
+export type ChosenMessages = readonly string[];
+
+const BODY_CHARACTERS = 2_000;
+
+/** What a command keeps of its properties. */
+interface MessageProperties {
+  readonly messageId?: string;
+  readonly type?: string;
+  readonly correlationId?: string;
+  readonly replyTo?: string;
+}
+
+/** The marks of ParkedQueue. */
+const OUR_MARK = /^x-ot-(error-|headers-dropped)/;
+
+/**
+ * The messages of the parked queue. They are read one after the other and put back in the end, so a second reader at
+ * the same time misses some.
+ */
+export class ParkedMessages {
+  constructor(
+    private readonly connection: ChannelModel,
+    private readonly names: TopologyNames,
+  ) {}
+
+  /** How many there are. */
+  size(): Promise<number> {
+    return onConfirmChannel(this.connection, (channel) => this.count(channel));
+  }
+
+  /** In the order of the queue. */
+  list(limit: number): Promise<ParkedMessage[]> {
+    const messages: ParkedMessage[] = [];
+    return this.walk(limit, async (_, message) => {
+      messages.push(read(message));
+    }).then(() => messages);
+  }
+
+  /**
+   * Sends commands to the service again, confirmed by the broker before they leave the queue. Wake-ups stay: their
+   * timeouts are in the database, and the sweep finds them. Returns the number of commands sent.
+   *
+   * @throws CommandQueueMissingError
+   */
+  async retry(chosen: ChosenMessages): Promise<number> {
+    const ids = new Set(chosen);
+    let count = 0;
+    await this.walk(Infinity, async (channel, message) => {
+      if (!ids.has(idOf(message)) || isWakeUp(message)) return;
+      await this.send(channel, message);
+      channel.ack(message);
+      count++;
+    });
+    return count;
+  }
+
+  /** Deletes messages for good. Returns how many there were. */
+  async discard(chosen: ChosenMessages): Promise<number> {
+    const ids = new Set(chosen);
+    let count = 0;
+    await this.walk(Infinity, async (channel, message) => {
+      if (!ids.has(idOf(message))) return;
+      channel.ack(message);
+      count++;
+    });
+    return count;
+  }
+
+  private async send(channel: ConfirmChannel, { fields, properties, content }: GetMessage): Promise<void> {
+    const headers = withoutTransportHeaders(properties.headers ?? {});
+    const kept = Object.entries(headers).filter(([name]) => !OUR_MARK.test(name));
+    const { messageId, type, correlationId, replyTo } = properties as MessageProperties;
+    const options = withoutUndefined({ messageId, type, correlationId, replyTo });
+    const sending = { persistent: true, mandatory: true, headers: Object.fromEntries(kept) };
+    let isReturned = false;
+    channel.once('return', () => (isReturned = true));
+    channel.publish(this.names.commands, fields.routingKey, content, { ...options, ...sending });
+    // The broker returns a message before it confirms it.
+    await channel.waitForConfirms();
+    channel.removeAllListeners('return');
+    if (isReturned) throw new CommandQueueMissingError(this.names.commands);
+  }
+
+  /** Takes each message once. What is not acknowledged returns to the queue when the channel closes. */
+  private async walk(
+    limit: number,
+    visit: (channel: ConfirmChannel, message: GetMessage) => Promise<void>,
+  ): Promise<void> {
+    await onConfirmChannel(this.connection, async (channel) => {
+      const most = Math.min(limit, await this.count(channel));
+      for (let taken = 0; taken < most; taken++) {
+        const message = await channel.get(this.names.parked);
+        if (!message) break;
+        await visit(channel, message);
+      }
+    });
+  }
+
+  /** What comes in meanwhile is left alone: a command that is refused again would be sent forever. */
+  private async count(channel: Channel): Promise<number> {
+    return (await channel.checkQueue(this.names.parked)).messageCount;
+  }
+}
+
+function idOf({ properties }: GetMessage): string {
+  return String(properties.messageId ?? '');
+}
+
+function read(message: GetMessage): ParkedMessage {
+  const { fields, properties, content } = message;
+  const text = (name: string): string | null => {
+    const value: unknown = properties.headers?.[name];
+    return typeof value === 'string' ? value : null;
+  };
+  return {
+    id: idOf(message),
+    routingKey: fields.routingKey,
+    code: text('x-ot-error-code'),
+    reason: text('x-ot-error-reason'),
+    body: content.toString('utf8').slice(0, BODY_CHARACTERS),
+  };
+}
+
+/** A wake-up has ids only; no command looks like this. */
+function isWakeUp({ content }: GetMessage): boolean {
+  try {
+    const body: unknown = JSON.parse(content.toString('utf8'));
+    return typeof body === 'object' && body !== null && 'kind' in body && 'key' in body && 'generation' in body;
+  } catch {
+    return false;
+  }
+}
+
+/** The longest reason in a header, in characters. The client cannot encode header tables above 64 KiB. */
+const MAX_REASON = 2_000;
+
+/** After a start, messages arrive before any can be sent, because the topology is declared first. */
+const PATIENCE_MS = 15_000;
+
+const PAUSE_MS = 250;
+
+/**
+ * Moves messages that can never be processed to the parked queue, with the reason in their headers. Publishes a copy
+ * and waits for its confirm before it acknowledges the original, because dead-lettering alone could not carry the
+ * reason.
+ */
+export class ParkedQueue {
+  private readonly logger = new Logger(ParkedQueue.name);
+
+  constructor(
+    private readonly publisher: ConfirmedPublisher,
+    private readonly names: TopologyNames,
+    private readonly clock: Clock,
+  ) {}
+
+  async park(delivery: Delivery, { code, reason }: ParkReason): Promise<void> {
+    const { fields, properties } = delivery.message;
+    const mark = { 'x-ot-error-code': code, 'x-ot-error-reason': reason.slice(0, MAX_REASON) };
+    this.logger.warn(`parked a message of "${fields.routingKey}" [${code}]: ${reason}`);
+    const copy = {
+      exchange: this.names.parked,
+      routingKey: shortString(fields.routingKey),
+      body: delivery.body,
+      messageId: shortString(String(properties.messageId ?? `${fields.consumerTag ?? ''}:${fields.deliveryTag}`)),
+      type: shortString(String(properties.type ?? fields.routingKey)),
+    };
+    const isKept = await this.keep(
+      delivery,
+      { ...copy, headers: { ...withoutTransportHeaders(delivery.headers), ...mark } },
+      { ...copy, headers: { ...mark, 'x-ot-headers-dropped': 'they cannot be encoded again' } },
+    );
+    // Without the copy, the dead-letter exchange still keeps the message, but not the reason.
+    delivery.acknowledge(isKept ? 'ack' : 'dead-letter');
+  }
+
+  /** Publishes until the broker confirms. Uses `bare` once `copy` cannot be encoded. */
+  private async keep(delivery: Delivery, copy: Publication, bare: Publication): Promise<boolean> {
+    const endsAt = this.clock.monotonic() + PATIENCE_MS;
+    for (let wanted = copy; ;) {
+      const [outcome] = await this.publisher.publish([wanted]);
+      if (outcome === 'confirmed') return true;
+      if (outcome === 'too-large') return false;
+      if (outcome === 'unencodable') {
+        if (wanted === bare) return false;
+        wanted = bare;
+        continue;
+      }
+      if (delivery.isAcknowledged || this.clock.monotonic() >= endsAt) return false;
+      await this.clock.sleep(PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * Fits text into an AMQP short string, 255 bytes of UTF-8. Incoming text may be too long, because bytes that are not
+ * UTF-8 were replaced with three bytes each. The cut counts UTF-16 units, each of which takes at most three bytes.
+ */
+function shortString(text: string): string {
+  return Buffer.byteLength(text) <= 255 ? text : text.slice(0, 85);
+}
+
+const TRANSPORT_HEADER = /^(x-death|x-first-death-|x-last-death-|x-delay$|x-delivery-count$|x-acquired-count$|x-opt-)/;
+
+/**
+ * Returns the headers without those that the broker writes or obeys. A message must not be published again with them:
+ * an old `x-death` looks like a dead-letter cycle, so the broker drops the message, and an old `x-delay` no longer
+ * applies.
+ */
+export function withoutTransportHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !TRANSPORT_HEADER.test(name)));
+}
