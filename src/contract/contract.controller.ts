@@ -17,7 +17,7 @@ import { HealthController } from '../operations';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 import { asyncApiDocument } from './amqp/async-api-document';
 import { openApiDocument } from './http/open-api-document';
-import { DOCS_FILES, type DocsFile } from './http/operation';
+import { DOCS_FILES, type DocsFile } from './http/order-operations';
 
 /** Swagger UI styles elements in place and draws with data URLs. Everything else comes from this service. */
 const CONTENT_SECURITY_POLICY =

@@ -3,9 +3,9 @@ export {
   HealthController,
   type OrderTimeoutHealth,
   OrderTimeoutHealthIndicator,
-} from './health.controller';
+  OperationsModule,
+} from './operations.module';
 export { examine, type Patient } from './doctor/examine';
 export { type DoctorReport, type Finding } from './doctor/notes';
 export { Metrics, type MetricsRegistry, type OperationsOptions } from './metrics';
-export { OperationsModule } from './operations.module';
 export { LOG_LEVELS, type LogLevel, PinoLogger } from './pino-logger';

@@ -8,7 +8,7 @@ export {
   type Actor,
   TRANSITION_CAUSES,
   type TransitionCause,
-} from './transition';
+} from './model/transition';
 export { type CancelOrderResult, type Cancellation } from './close/cancel-order';
 export { type CheckPaymentResult } from './pay/reconcile-payments';
 export {
@@ -17,7 +17,7 @@ export {
   type AutoCloseChange,
   type SetAutoCloseResult,
 } from './deadline/deadline';
-export { InvalidOrderError } from './errors';
+export { InvalidOrderError } from './model/errors';
 export {
   LIMITS,
   OrderPolicies,
@@ -25,10 +25,10 @@ export {
   type OrderPolicyOptions,
   POLICIES,
   POLICY_WORDS,
-} from './order-policies';
+} from './model/order-policies';
 export { type MarkPaidResult } from './pay/mark-paid';
-export { type ReportedPayment } from './pay/reported-payment';
-export { type AssignUnmatchedResult, type UnmatchedAssignment } from './unmatched/assign-unmatched';
+export { type ReportedPayment } from './model/reported-payment';
+export { type AssignUnmatchedResult, type UnmatchedAssignment } from './operator/assign-unmatched';
 export { type CloseOrderResult, type ManualClose } from './operator/close-order';
 export { type ManualRefund, type RefundPaymentResult } from './operator/refund-payment';
 export { type Revival, type ReviveOrderResult } from './operator/revive-order';
@@ -38,7 +38,7 @@ export {
   type UnmatchedSettlement,
   type UnmatchedPage,
   UnmatchedPayments,
-} from './unmatched/settle-unmatched';
+} from './operator/settle-unmatched';
 export { type UnmatchedPayment } from './unmatched/unmatched-payment';
 export { orderMigrations } from './migrations/orders';
 export {
@@ -49,7 +49,7 @@ export {
   type OrderAttempt,
   type PlaceRejection,
   type PlaceResult,
-} from './place/new-order';
+} from './model/new-order';
 export {
   deliveryLimits,
   OnOrder,
@@ -82,7 +82,7 @@ export {
   type OrderView,
   ATTEMPT_STATUSES,
   type AttemptStatus,
-} from './order';
+} from './model/order';
 export {
   findFailingProviders,
   findPieces,
@@ -90,7 +90,7 @@ export {
   openAttemptProviders,
   merchantTimeouts,
 } from './read/find-pieces';
-export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
+export { type UnmatchedHandling, type UnmatchedReason } from './model/unmatched-money';
 export {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
@@ -98,10 +98,10 @@ export {
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
   ORDER_KINDS,
-} from './order-timeouts';
+} from './model/order-timeouts';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { type OrderList, type OrderPage, ListOrders, type OrderSummary, SummarizeOrders } from './read/list-orders';
-export { type OrderFilter, type ScopedFilter, encodePosition } from './read/order-filter';
+export { type OrderFilter, type ScopedFilter, encodePosition } from './model/order-filter';
 export {
   BulkActions,
   type BulkOptions,
@@ -113,8 +113,7 @@ export {
 } from './operator/bulk-actions';
 export { type HistoryEntry } from './read/read-order';
 export { type RegisterAttemptResult } from './pay/register-attempt';
-export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
-export { type OpenItem } from './retention/purge-orders';
+export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from './retention/purge-orders';
 export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
 export { type DossierRefund, type OrderDossier, ReadDossier } from './read/read-dossier';

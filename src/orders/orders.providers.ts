@@ -14,9 +14,9 @@ import { PaymentWatch } from './unmatched/payment-watch';
 import { RefundRows } from './unmatched/refund-rows';
 import { MarkPaid } from './pay/mark-paid';
 import { OrderEventLog, OrderListeners } from './listeners/order-listeners';
-import { OrderTransaction } from './order-transaction';
+import { OrderTransaction } from './sql/order-transaction';
 import { OrderMerchants } from './sql/order-rows';
-import { OrderPolicies, type OrderPolicyOptions } from './order-policies';
+import { OrderPolicies, type OrderPolicyOptions } from './model/order-policies';
 import { Orders } from './orders';
 import { OrderStore } from './sql/order-store';
 import { AnnounceRefusals, PlaceOrders } from './place/place-orders';
@@ -36,18 +36,17 @@ import {
 } from './retention/purge';
 import { HandleWebhook } from './pay/handle-webhook';
 import { ReadDossier } from './read/read-dossier';
-import { AssignUnmatched } from './unmatched/assign-unmatched';
+import { AssignUnmatched } from './operator/assign-unmatched';
 import { BulkActions, BulkRun } from './operator/bulk-actions';
 import { CloseOrder } from './operator/close-order';
 import { NoteOnOrders, RevealPersonalData } from './operator/personal-data';
 import { RefundPayment } from './operator/refund-payment';
 import { ReviveOrder } from './operator/revive-order';
-import { SettleUnmatched, UnmatchedPayments } from './unmatched/settle-unmatched';
+import { SettleUnmatched, UnmatchedPayments } from './operator/settle-unmatched';
 import { UnmatchedRows } from './unmatched/unmatched-payment';
 import { RefundPayments } from './unmatched/refund-payments';
 import { WatchEndedOrders } from './unmatched/watch-ended-orders';
-import { ErasePersonalData } from './retention/erase-personal-data';
-import { PurgeOrders, type PurgeStep } from './retention/purge-orders';
+import { ErasePersonalData, PurgeOrders, type PurgeStep } from './retention/purge-orders';
 
 /** Options of the orders. */
 export interface OrdersOptions {

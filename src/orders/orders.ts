@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type NotificationReply, type NotificationRequest } from '../payments';
-import { type ActionOptions, type LookUpOptions, type OperatorOptions, type Actor } from './transition';
+import { type ActionOptions, type LookUpOptions, type OperatorOptions, type Actor } from './model/transition';
 import { CancelOrder, type CancelOrderResult, type Cancellation } from './close/cancel-order';
 import {
   ExtendDeadline,
@@ -14,19 +14,19 @@ import { BulkActions } from './operator/bulk-actions';
 import { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
 import { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
 import { ReviveOrder, type ReviveOrderResult, type Revival } from './operator/revive-order';
-import { type OrderView } from './order';
+import { type OrderView } from './model/order';
 import { CheckPayment, type CheckPaymentResult } from './pay/reconcile-payments';
 import { HandleWebhook } from './pay/handle-webhook';
 import { MarkPaid, type MarkPaidResult } from './pay/mark-paid';
 import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-attempt';
-import { type ReportedPayment } from './pay/reported-payment';
-import { type NewOrder, type OrderAttempt, type PlaceResult } from './place/new-order';
+import { type ReportedPayment } from './model/reported-payment';
+import { type NewOrder, type OrderAttempt, type PlaceResult } from './model/new-order';
 import { PlaceOrders } from './place/place-orders';
 import { ListOrders, type OrderList, type OrderPage } from './read/list-orders';
 import { type HistoryEntry, ReadHistory, ReadOrder } from './read/read-order';
-import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
+import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/purge-orders';
 import { Purge, type PurgeRun } from './retention/purge';
-import { UnmatchedPayments } from './unmatched/settle-unmatched';
+import { UnmatchedPayments } from './operator/settle-unmatched';
 
 /**
  * Everything that an application does with orders. Inject it.

@@ -14,9 +14,9 @@ export {
   type UnknownOutcome,
   type PaymentProvider,
   type RefundRequest,
+  type ResilienceOptions,
 } from './payment-provider';
 export { type PaymentObserver, PaymentObservers, type UntrustedSource, PaymentProviders } from './payment-providers';
-export { type ResilienceOptions } from './resilience/resilience-options';
 export { type ProviderRestriction, ResilientProvider } from './resilience/resilient-provider';
 export { type BreakerState } from './resilience/provider-breaker';
 export { type HttpPaymentOptions, HttpPaymentProvider } from './http/http-payment-provider';

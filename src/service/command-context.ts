@@ -9,9 +9,8 @@ import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { OrderTimeoutModule } from '../module';
 import { DORMANT } from '../timeouts';
-import { toOptions } from './create-service';
+import { toOptions, openDatabase } from './create-service';
 import { type ServiceConfig, type Environment, loadConfig } from './config';
-import { openDatabase } from './open-database';
 
 @Module({})
 class CommandDatabaseModule implements OnApplicationShutdown {

@@ -2,7 +2,7 @@ import { Logger, type DynamicModule, Module, type OnApplicationShutdown } from '
 import { NestFactory, APP_FILTER } from '@nestjs/core';
 import { type Server, type IncomingMessage } from 'node:http';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { PinoLogger, OperationsModule } from '../operations';
 import { RabbitServer } from '../rabbit';
 import { SystemClock } from '../clock';
@@ -10,11 +10,9 @@ import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
 import { ProblemFilter, pathOf } from '../api/http';
 import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
-import { retryWhileUnavailable } from '../database';
+import { retryWhileUnavailable, connectionOptions, PLAN_BY_INDEX, type PreparingClient } from '../database';
 import { type ServiceConfig } from './config';
-import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
-import { loadWebhooks } from './load-webhooks';
-import { dataSourceOptions } from './open-database';
+import { type LoadedProviders, loadPaymentProviders, loadWebhooks } from './load-payment-providers';
 
 /**
  * Load balancers keep idle connections for 60 s, and should be the ones to close them. With Node's default of 5 s, some
@@ -159,4 +157,22 @@ function isNotification({ url }: IncomingMessage): boolean {
 
 function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(headers['content-type'] ?? '');
+}
+
+const POOL_SIZE = 4;
+
+/**
+ * Connects to the database as the service does, for a command: at once or not at all, because a person waits. Without
+ * prepared statements, because a command runs each statement once. Call `destroy` in the end.
+ */
+export function openDatabase(database: ServiceConfig['database']): Promise<DataSource> {
+  return new DataSource(dataSourceOptions({ ...database, poolSize: POOL_SIZE, prepares: false })).initialize();
+}
+
+const PLANNING = { onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
+
+/** How the service connects to PostgreSQL. */
+export function dataSourceOptions({ url, poolSize, prepares }: ServiceConfig['database']): DataSourceOptions {
+  const options = connectionOptions({ url, poolSize, preparedStatements: prepares });
+  return { ...options, extra: { ...(options.extra as object), ...(prepares ? PLANNING : {}) } };
 }

@@ -1,4 +1,3 @@
 export { type Server, loadCommandConfig, openCommandContext } from './command-context';
 export { type Environment, loadConfig, type ServiceConfig } from './config';
-export { createService, startService } from './create-service';
-export { openDatabase } from './open-database';
+export { createService, startService, openDatabase } from './create-service';

@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { type Clock } from '../clock';
 import { InvalidOptionsError, MissingPackageError } from '../errors';
 import { type ResilienceOptions, type PaymentProvider, HttpPaymentProvider } from '../payments';
 import type * as Alipay from '../payments/alipay';
 import type * as Stripe from '../payments/stripe';
 import type * as WechatPay from '../payments/wechat-pay';
-import { readConfigFile, withFiles } from './load-webhooks';
+import { resolveWebhookOptions, type WebhookEndpoint, type WebhookOptions } from '../webhooks';
+import { type ServiceConfig, parseConfigJson } from './config';
 
 const VARIABLE = 'PAYMENT_PROVIDERS_FILE';
 
@@ -102,4 +105,62 @@ function load(type: ProviderType): Create {
     if (!(error instanceof MissingPackageError)) throw error;
     throw new InvalidOptionsError(type, [`needs the package ${error.packageName}: npm install ${error.packageName}`]);
   }
+}
+
+const WEBHOOKS_VARIABLE = 'WEBHOOKS_FILE';
+
+type WebhookConfig = Pick<ServiceConfig, 'webhook' | 'webhooksFile'>;
+
+/**
+ * The webhooks of `WEBHOOKS_FILE`, a JSON object such as `{"endpoints": [{"name": "crm", ...}]}`, and the endpoint
+ * `default` of `WEBHOOK_URL`. Secrets may be in separate files, as `"file:keys/crm.txt"`. Undefined if none are configured.
+ *
+ * @throws InvalidOptionsError with every problem, without secrets.
+ */
+export function loadWebhooks({ webhook, webhooksFile }: WebhookConfig): WebhookOptions | undefined {
+  const own: WebhookEndpoint[] = webhook ? [{ name: 'default', ...webhook }] : [];
+  if (webhooksFile === undefined) return webhook && { endpoints: own };
+  const given = withSecrets(webhooksFile);
+  // With the endpoint of the environment, whose name may be taken.
+  return { ...given, endpoints: [...given.endpoints, ...own] };
+}
+
+function withSecrets(path: string): WebhookOptions {
+  try {
+    const options = withFiles(readConfigFile(WEBHOOKS_VARIABLE, path), path) as WebhookOptions;
+    resolveWebhookOptions(options);
+    return options;
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) throw new InvalidOptionsError(WEBHOOKS_VARIABLE, error.problems);
+    throw new InvalidOptionsError(WEBHOOKS_VARIABLE, [error instanceof Error ? error.message : String(error)]);
+  }
+}
+
+/** A value with this prefix is read from a file. Its path is relative to the JSON file. */
+const FROM_FILE = 'file:';
+
+/**
+ * Reads a JSON file that a variable names.
+ *
+ * @throws InvalidOptionsError without what the file holds, which may be a key.
+ */
+function readConfigFile(variable: string, path: string): unknown {
+  try {
+    return parseConfigJson(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The parser quotes the text that it cannot read.
+    const why =
+      error instanceof SyntaxError ? 'it is not valid JSON' : error instanceof Error ? error.message : String(error);
+    throw new InvalidOptionsError(variable, [`${path}: ${why}`]);
+  }
+}
+
+/** The value with each text such as `file:keys/own.pem` replaced by what that file holds. @param path of the JSON file */
+function withFiles(value: unknown, path: string): unknown {
+  if (typeof value === 'string' && value.startsWith(FROM_FILE)) {
+    return readFileSync(resolve(dirname(path), value.slice(FROM_FILE.length)), 'utf8').trim();
+  }
+  if (Array.isArray(value)) return value.map((part) => withFiles(part, path));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withFiles(part, path)]));
 }

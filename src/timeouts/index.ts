@@ -31,14 +31,14 @@ export {
   LOOK_UP,
   DONE,
   type TimeoutOutcome,
-} from './timeout';
+} from './model/timeout';
 export { type Control, type ControlReason, type ControlChange, type Controls } from './controls/controls';
-export { TimeoutEngine } from './timeout-engine';
+export { TimeoutEngine } from './engine/timeout-engine';
 export { type TransportChoice } from './message-path/transport-switch';
 export { type PathFacts, readPathFacts } from './message-path/wake-up-republisher';
-export { InvalidTimeoutError, UnknownTimeoutKindError, MissingRightsError, MissingTablesError } from './errors';
+export { InvalidTimeoutError, UnknownTimeoutKindError, MissingRightsError, MissingTablesError } from './model/errors';
 export { registeredHandler, TimeoutHandler, type TimeoutHandlerOptions } from './handlers/registered-handler';
-export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
+export { type TimeoutObserver, TimeoutObservers, type SettledRow } from './model/outcomes';
 export {
   payloadsOf,
   timeoutExists,
@@ -46,7 +46,6 @@ export {
   TimeoutScheduler,
   type TimeoutScope,
 } from './scheduling/timeout-scheduler';
-export { type SettledRow } from './settling/outcomes';
 export {
   TimeoutsModule,
   TIMEOUTS_OPTIONS as RAW_TIMEOUTS_OPTIONS,
@@ -62,4 +61,4 @@ export {
   type SweepOptions,
   TIMEOUTS_OPTIONS,
   type TimeoutsOptions,
-} from './timeouts-options';
+} from './model/timeouts-options';

@@ -1,7 +1,7 @@
 import { ownQuery, ownTransaction } from '../database';
 import { type DataSource } from 'typeorm';
 import { announceAfterCommit, type AnnouncedWakeUp, insertWakeUps } from '../outbox';
-import { type TimeoutRecord, type TimeoutRef } from './timeout';
+import { type TimeoutRecord, type TimeoutRef } from './model/timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
 
 interface ParkedDependencies {

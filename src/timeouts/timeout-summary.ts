@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../database';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
-import { type TimeoutRecord, type TimeoutRef } from './timeout';
+import { type TimeoutRecord, type TimeoutRef } from './model/timeout';
 
 /** Parked timeouts of one kind, with one reason. */
 export interface ParkedGroup {

@@ -19,14 +19,14 @@ import {
   type TimeoutsOptions,
   openConnection,
   resolveTimeoutsOptions,
-} from './timeouts-options';
+} from './model/timeouts-options';
 import { refuseSecondImport } from './startup/assert-database';
-import { TimeoutEngine } from './timeout-engine';
+import { TimeoutEngine } from './engine/timeout-engine';
 import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/registered-handler';
-import { TimeoutObservers } from './timeout-observer';
+import { TimeoutObservers } from './model/outcomes';
 import { TimeoutScheduler, TimeoutQueries } from './scheduling/timeout-scheduler';
-import { UnknownTimeoutKindError } from './errors';
+import { UnknownTimeoutKindError } from './model/errors';
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS } =
   new ConfigurableModuleBuilder<TimeoutsOptions>()

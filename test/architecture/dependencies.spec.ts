@@ -29,6 +29,7 @@ describe('the architecture', () => {
     it.each([
       ['an arrow the other way', 'inventory-knows-only-what-it-may'],
       ['a circle', 'no-circular'],
+      ['folders that need each other', 'folders-of-a-room-one-way'],
       ["reaching past a room's index", 'rooms-by-their-index'],
       ['AMQP outside of rabbit', 'amqp-in-rabbit'],
       ['the test kit in production code', 'no-test-kit-in-production'],

@@ -60,6 +60,14 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'folders-of-a-room-one-way',
+      comment: 'model, sql, use cases: a reader goes down, and never has to come back up',
+      scope: 'folder',
+      severity: 'error',
+      from: { path: '^src/(orders|timeouts)/' },
+      to: { circular: true },
+    },
+    {
       name: 'rooms-by-their-index',
       comment: "what a room's index does not export may change without asking anybody",
       severity: 'error',

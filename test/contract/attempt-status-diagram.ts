@@ -3,7 +3,7 @@ import {
   ATTEMPT_TRANSITIONS,
   type AttemptStatus,
   FIRST_ATTEMPT_STATUSES,
-} from '../../src/orders/order';
+} from '../../src/orders/model/order';
 import { code } from './markdown';
 import { arrowsOf, stateDiagram } from './state-diagram';
 
@@ -27,7 +27,7 @@ export function attemptStatusSection(): string {
   const rows = ATTEMPT_STATUSES.map((status) => `| ${code(status)} | ${MEANINGS[status]} |`);
   return `### Payment attempt status
 
-\`ATTEMPT_TRANSITIONS\` in \`src/orders/order.ts\` lists every step that a payment attempt may take.
+\`ATTEMPT_TRANSITIONS\` in \`src/orders/model/order.ts\` lists every step that a payment attempt may take.
 Any other step throws an error, and nothing is written.
 A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if an unregistered payment is reported.
 

@@ -1,5 +1,5 @@
-import { EVENT_OF_STATUS } from '../../src/orders/transition';
-import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../src/orders/order';
+import { EVENT_OF_STATUS } from '../../src/orders/model/transition';
+import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../src/orders/model/order';
 import { code } from './markdown';
 import { arrowsOf, stateDiagram } from './state-diagram';
 
@@ -26,7 +26,7 @@ export function orderStatusSection(): string {
   });
   return `### Order status
 
-\`TRANSITIONS\` in \`src/orders/order.ts\` lists every step that an order may take.
+\`TRANSITIONS\` in \`src/orders/model/order.ts\` lists every step that an order may take.
 Any other step throws an error, and nothing is written.
 Each arrow is labeled with the event that the step emits.
 

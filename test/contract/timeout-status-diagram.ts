@@ -1,4 +1,9 @@
-import { TIMEOUT_STATUSES, TIMEOUT_STEPS, type TimeoutAction, type TimeoutPresence } from '../../src/timeouts/timeout';
+import {
+  TIMEOUT_STATUSES,
+  TIMEOUT_STEPS,
+  type TimeoutAction,
+  type TimeoutPresence,
+} from '../../src/timeouts/model/timeout';
 import { code } from './markdown';
 import { type Arrow, OUTSIDE, stateDiagram } from './state-diagram';
 
@@ -35,7 +40,7 @@ export function timeoutStatusSection(): string {
   const rows = ACTIONS.map((action) => `| ${code(action)} | ${MEANINGS[action]} |`);
   return `### Timeout status
 
-\`TIMEOUT_STEPS\` in \`src/timeouts/timeout.ts\` lists what each action does to a timeout.
+\`TIMEOUT_STEPS\` in \`src/timeouts/model/timeout.ts\` lists what each action does to a timeout.
 In any other status, the action changes nothing. The start and end points mean that there is no row.
 
 ${stateDiagram(arrows())}

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { refundNumber } from '../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../src/orders/model/unmatched-money';
 import { apiKeyEntry } from '../support/servers/service-environment';
 import { API_KEYS, anOrder, type Call, type Method, openService, type RunningService } from './running-service';
 

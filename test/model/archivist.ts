@@ -3,8 +3,8 @@ import {
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/order-timeouts';
-import { type AttemptKey, isSameAttempt, type LockedOrder, type OrderStatus } from '../../src/orders/order';
+} from '../../src/orders/model/order-timeouts';
+import { type AttemptKey, isSameAttempt, type LockedOrder, type OrderStatus } from '../../src/orders/model/order';
 import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';

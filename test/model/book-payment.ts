@@ -1,6 +1,6 @@
-import { bookMoney, type Money } from '../../src/orders/pay/money';
+import { bookMoney, type Money } from '../../src/orders/model/money';
 import { vouchedBy } from '../../src/orders/pay/claim-payment';
-import { unownedOf } from '../../src/orders/pay/decide-claim';
+import { unownedOf } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import { decidePayment } from '../../src/orders/pay/mark-paid';
 import {
@@ -10,14 +10,14 @@ import {
   isOtherPayment,
   type PaymentAttempt,
   type PaymentNames,
-} from '../../src/orders/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+} from '../../src/orders/model/order';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
 import {
   type UnmatchedHandling,
   type UnmatchedMoney,
   type UnmatchedReason,
-} from '../../src/orders/unmatched/unmatched-money';
-import { transition, type ActionContext } from '../../src/orders/transition';
+} from '../../src/orders/model/unmatched-money';
+import { transition, type ActionContext } from '../../src/orders/model/transition';
 import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';
 import { type World } from './world';

@@ -1,4 +1,4 @@
-import { type AttemptKey } from '../../src/orders/order';
+import { type AttemptKey } from '../../src/orders/model/order';
 import { type ModelProvider } from './model-provider';
 import { type PaidOutcome } from '../../src/payments';
 import { deliver, notify } from './notifier';

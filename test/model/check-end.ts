@@ -7,7 +7,7 @@ import {
   isSameRow,
   isUnconfirmed,
   type PaymentAttempt,
-} from '../../src/orders/order';
+} from '../../src/orders/model/order';
 import { checkUnits, isItsFailure } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';

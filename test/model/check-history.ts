@@ -1,4 +1,4 @@
-import { type LockedOrder, isSameRow, canTransition } from '../../src/orders/order';
+import { type LockedOrder, isSameRow, canTransition } from '../../src/orders/model/order';
 import { type Violation } from './check-end';
 import { type Shop } from './shop';
 import { paymentOf, unitOf } from './truth';

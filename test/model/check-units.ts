@@ -1,4 +1,4 @@
-import { type LockedOrder, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/order';
+import { type LockedOrder, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/model/order';
 import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';

@@ -1,4 +1,4 @@
-import { type AttemptFinding, paymentsFound } from '../../src/orders/lookup/findings';
+import { type AttemptFinding, paymentsFound } from '../../src/orders/model/findings';
 import {
   type LockedOrder,
   isUndecided,
@@ -11,11 +11,11 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
-} from '../../src/orders/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { type Booking, type Money, released } from '../../src/orders/pay/money';
+} from '../../src/orders/model/order';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
+import { type Booking, type Money, released } from '../../src/orders/model/money';
 import { isRightful } from '../../src/orders/pay/claim-payment';
-import { unownedOf, neededPayments } from '../../src/orders/pay/decide-claim';
+import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
   isBesideSettled,
@@ -25,8 +25,7 @@ import {
   settledReports,
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
-import { type SamePayments } from '../../src/orders/sql/lock-orders';
+import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
 import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';

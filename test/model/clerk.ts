@@ -1,10 +1,10 @@
-import { isDue } from '../../src/orders/close/decide-closing';
-import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/order';
-import { paymentTimeout, refundTimeout } from '../../src/orders/order-timeouts';
-import { bookMoney } from '../../src/orders/pay/money';
+import { isDue } from '../../src/orders/model/decide-closing';
+import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/model/order';
+import { paymentTimeout, refundTimeout } from '../../src/orders/model/order-timeouts';
+import { bookMoney } from '../../src/orders/model/money';
 import { moneyOf } from '../../src/orders/pay/claim-payment';
-import { decideAssignment } from '../../src/orders/unmatched/assign-unmatched';
-import { heldAttempt, isOwnerless } from '../../src/orders/unmatched/settle-unmatched';
+import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
+import { heldAttempt, isOwnerless } from '../../src/orders/operator/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { isFailure } from './refund-handler';
@@ -48,7 +48,7 @@ function workOffRow(shop: Shop): void {
   else settle(shop, row);
 }
 
-/** src/orders/unmatched/assign-unmatched.ts. */
+/** src/orders/operator/assign-unmatched.ts. */
 function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): void {
   const { world, late } = shop;
   const { store, agenda, trace } = world;
@@ -67,7 +67,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
 }
 
 /**
- * src/orders/unmatched/settle-unmatched.ts: the clerk looks at the provider's console and at the orders, pays back by
+ * src/orders/operator/settle-unmatched.ts: the clerk looks at the provider's console and at the orders, pays back by
  * wire what is there and what no order needs, and says so.
  */
 function settle(shop: Shop, row: UnmatchedRow): void {

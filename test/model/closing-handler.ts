@@ -1,8 +1,8 @@
-import { type AttemptFinding } from '../../src/orders/lookup/findings';
+import { type AttemptFinding } from '../../src/orders/model/findings';
 import { isWatched } from '../../src/orders/unmatched/payment-watch';
-import { type LockedOrder, canTakeMoney, isUnconfirmed } from '../../src/orders/order';
-import { type ClosingPlan } from '../../src/orders/close/plan-closing';
-import { type DueTimeout, DONE, type TimeoutOutcome } from '../../src/timeouts/timeout';
+import { type LockedOrder, canTakeMoney, isUnconfirmed } from '../../src/orders/model/order';
+import { type ClosingPlan } from '../../src/orders/model/plan-closing';
+import { type DueTimeout, DONE, type TimeoutOutcome } from '../../src/timeouts/model/timeout';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';

@@ -1,5 +1,5 @@
-import { draftAttempt } from '../../src/orders/pay/money';
-import { type AttemptKey } from '../../src/orders/order';
+import { draftAttempt } from '../../src/orders/model/money';
+import { type AttemptKey } from '../../src/orders/model/order';
 import { bookPayment, moneyOf } from './book-payment';
 import { notify } from './notifier';
 import { ProviderPayment } from './provider-payment';

@@ -4,8 +4,8 @@ import {
   accountOfAttempt,
   type PaymentAttempt,
   type PaymentNames,
-} from '../../src/orders/order';
-import { type HandledPayment } from '../../src/orders/sql/handled-payments';
+} from '../../src/orders/model/order';
+import { type HandledPayment } from '../../src/orders/model/decide-claim';
 import { type UnmatchedRow } from './unmatched-table';
 
 type Remembered = Omit<HandledPayment, 'reference' | 'isOther'> & PaymentNames;

@@ -1,6 +1,6 @@
-import { type AttemptFinding } from '../../src/orders/lookup/findings';
+import { type AttemptFinding } from '../../src/orders/model/findings';
 import { type Facts, readConfirmation, readQuery } from '../../src/orders/lookup/payment-lookups';
-import { canTakeMoney, isBooked, type PaymentAttempt } from '../../src/orders/order';
+import { canTakeMoney, isBooked, type PaymentAttempt } from '../../src/orders/model/order';
 import { moneyOf } from './book-payment';
 import { type World } from './world';
 import { type Errand } from './workers';

@@ -1,5 +1,5 @@
-import { neededPayments } from '../../src/orders/pay/decide-claim';
-import { moneyReceived } from '../../src/orders/pay/money';
+import { neededPayments } from '../../src/orders/model/decide-claim';
+import { moneyReceived } from '../../src/orders/model/money';
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/handle-unmatched';
 import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
@@ -11,7 +11,7 @@ import {
   unmatchedFromAttempt,
   PART_REASONS,
   type UnmatchedHandling,
-} from '../../src/orders/unmatched/unmatched-money';
+} from '../../src/orders/model/unmatched-money';
 import { isWatched, nextWatchAt } from '../../src/orders/unmatched/payment-watch';
 import {
   type LockedOrder,
@@ -19,9 +19,9 @@ import {
   type OrderStatus,
   isSameRow,
   type PaymentAttempt,
-} from '../../src/orders/order';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { transition, type ActionContext } from '../../src/orders/transition';
+} from '../../src/orders/model/order';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/model/order-timeouts';
+import { transition, type ActionContext } from '../../src/orders/model/transition';
 import { type World } from './world';
 
 /** As in LockedContext. */

@@ -1,4 +1,4 @@
-import { type Money } from '../../src/orders/pay/money';
+import { type Money } from '../../src/orders/model/money';
 import { bookPayment } from './book-payment';
 import { type Shop } from './shop';
 

@@ -1,9 +1,9 @@
-import { type LockedOrder, isUndecided } from '../../src/orders/order';
-import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { moneyReceived } from '../../src/orders/pay/money';
+import { type LockedOrder, isUndecided } from '../../src/orders/model/order';
+import { paymentTimeout } from '../../src/orders/model/order-timeouts';
+import { moneyReceived } from '../../src/orders/model/money';
 import { type World } from './world';
 
-/** src/orders/order-transaction.ts: what every use case about one order begins and ends with. */
+/** src/orders/sql/order-transaction.ts: what every use case about one order begins and ends with. */
 export function lockAtDesk({ store, engine, agenda }: World, orderId: string): LockedOrder {
   const hadMoney = store.adoptUnmatched(orderId);
   const order = store.lock(orderId);

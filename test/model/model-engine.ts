@@ -1,6 +1,11 @@
 import { type JsonObject } from '../../src/outbox';
-import { type DueTimeout, type TimeoutCause, type TimeoutRef, type TimeoutOutcome } from '../../src/timeouts/timeout';
-import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/settling/outcomes';
+import {
+  type DueTimeout,
+  type TimeoutCause,
+  type TimeoutRef,
+  type TimeoutOutcome,
+} from '../../src/timeouts/model/timeout';
+import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/model/outcomes';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, TimeoutTable } from './timeout-table';

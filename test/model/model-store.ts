@@ -13,16 +13,15 @@ import {
   type PaymentAttempt,
   type PaymentNames,
   withStatus,
-} from '../../src/orders/order';
-import { bookMoney, type Money } from '../../src/orders/pay/money';
-import { decideClaim } from '../../src/orders/pay/decide-claim';
-import { type AttemptFinding, withFindings } from '../../src/orders/lookup/findings';
-import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+} from '../../src/orders/model/order';
+import { bookMoney, type Money } from '../../src/orders/model/money';
+import { decideClaim, type SamePayments } from '../../src/orders/model/decide-claim';
+import { type AttemptFinding, withFindings } from '../../src/orders/model/findings';
+import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/model/unmatched-money';
 import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { moneyOf } from '../../src/orders/pay/claim-payment';
-import { type SamePayments } from '../../src/orders/sql/lock-orders';
 import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
-import { type Transition, type TransitionCause } from '../../src/orders/transition';
+import { type Transition, type TransitionCause } from '../../src/orders/model/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
 import { isHeld, type UnmatchedRow, UnmatchedTable } from './unmatched-table';

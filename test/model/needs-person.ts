@@ -1,5 +1,5 @@
-import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
-import { isSameAttempt, type PaymentAttempt } from '../../src/orders/order';
+import { PAYMENT_REFUND } from '../../src/orders/model/order-timeouts';
+import { isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';
 import { isFailure } from './refund-handler';
 import { type Shop } from './shop';
 import { type TimeoutRow } from './timeout-table';

@@ -1,10 +1,15 @@
-import { type AttemptKey } from '../../src/orders/order';
+import { type AttemptKey } from '../../src/orders/model/order';
 import { type PaidOutcome } from '../../src/payments';
-import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../../src/orders/order-timeouts';
-import { type Money } from '../../src/orders/pay/money';
+import {
+  ORDER_LATE_WATCH,
+  paymentTimeout,
+  reconcileTimeout,
+  refundTimeout,
+} from '../../src/orders/model/order-timeouts';
+import { type Money } from '../../src/orders/model/money';
 import { refundedOf } from '../../src/orders/pay/handle-webhook';
-import { accountOf } from '../../src/orders/pay/reported-payment';
-import { LIMITS } from '../../src/orders/order-policies';
+import { accountOf } from '../../src/orders/model/reported-payment';
+import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';

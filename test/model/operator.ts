@@ -1,11 +1,11 @@
-import { closesAt } from '../../src/orders/close/decide-closing';
+import { closesAt } from '../../src/orders/model/decide-closing';
 import { readConfirmation } from '../../src/orders/lookup/payment-lookups';
 import { declareClosed } from '../../src/orders/operator/close-order';
 import { decideManualRefund } from '../../src/orders/operator/refund-payment';
 import { decideRevival } from '../../src/orders/operator/revive-order';
-import { type LockedOrder, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/order';
-import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { transition } from '../../src/orders/transition';
+import { type LockedOrder, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/model/order';
+import { paymentTimeout } from '../../src/orders/model/order-timeouts';
+import { transition } from '../../src/orders/model/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
 import { type Shop } from './shop';

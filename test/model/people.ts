@@ -1,8 +1,8 @@
-import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/order-timeouts';
+import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/model/order-timeouts';
 import { readQuery } from '../../src/orders/lookup/payment-lookups';
-import { refundsOfCancellation } from '../../src/orders/close/decide-closing';
-import { type LockedOrder, isUndecided, canTakeMoney } from '../../src/orders/order';
-import { transition } from '../../src/orders/transition';
+import { refundsOfCancellation } from '../../src/orders/model/decide-closing';
+import { type LockedOrder, isUndecided, canTakeMoney } from '../../src/orders/model/order';
+import { transition } from '../../src/orders/model/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';

@@ -1,6 +1,6 @@
-import { type AttemptFinding, waitForProviders } from '../../src/orders/lookup/findings';
+import { type AttemptFinding, waitForProviders } from '../../src/orders/model/findings';
 import { isWorthAsking } from '../../src/orders/pay/reconcile-payments';
-import { LOOK_UP, DONE } from '../../src/timeouts/timeout';
+import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { bookPayment, moneyOf } from './book-payment';
 import { queryAll } from './interrogate';
 import { type LatePath } from './late-path';

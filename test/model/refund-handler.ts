@@ -1,11 +1,11 @@
 import { decideCheck, decideRefund, type RefundAnswer } from '../../src/orders/unmatched/refund-payments';
-import { waitedMs } from '../../src/orders/lookup/findings';
-import { isSameRow } from '../../src/orders/order';
-import { transition } from '../../src/orders/transition';
-import { LOOK_UP, DONE } from '../../src/timeouts/timeout';
+import { waitedMs } from '../../src/orders/model/findings';
+import { isSameRow } from '../../src/orders/model/order';
+import { transition } from '../../src/orders/model/transition';
+import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { type ModelHandler } from './model-engine';
 import { type RefundRow } from './model-store';
-import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-money';
+import { unmatchedFromAttempt } from '../../src/orders/model/unmatched-money';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 

@@ -1,5 +1,5 @@
-import { accountIn, accountOf } from '../../src/orders/pay/reported-payment';
-import { type AttemptKey, isSameAttempt } from '../../src/orders/order';
+import { accountIn, accountOf } from '../../src/orders/model/reported-payment';
+import { type AttemptKey, isSameAttempt } from '../../src/orders/model/order';
 import { bookPayment, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';

@@ -4,7 +4,7 @@ import { sendOperator, workOffMoney } from './operator';
 import { sendPeople } from './people';
 import { Shop } from './shop';
 import { offerAttempts } from './till';
-import { type AttemptKey } from '../../src/orders/order';
+import { type AttemptKey } from '../../src/orders/model/order';
 import { payBeforePlacing } from './early-bird';
 import { sendArchivist } from './archivist';
 import { sendClerk } from './clerk';

@@ -1,4 +1,4 @@
-import { type OrderPolicyOptions } from '../../src/orders/order-policies';
+import { type OrderPolicyOptions } from '../../src/orders/model/order-policies';
 import { type ProviderTraits } from './model-provider';
 import { ACCOUNT, type Knowledge } from './processes';
 import { type Random } from './random';

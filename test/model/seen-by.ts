@@ -1,4 +1,4 @@
-import { type LockedOrder } from '../../src/orders/order';
+import { type LockedOrder } from '../../src/orders/model/order';
 import { type World } from './world';
 
 /**

@@ -1,16 +1,16 @@
-import { type LockedOrder, type AttemptKey, type PaymentAttempt } from '../../src/orders/order';
+import { type LockedOrder, type AttemptKey, type PaymentAttempt } from '../../src/orders/model/order';
 import { type Violation } from './check-end';
 import { tellOfFailedRefund } from './notifier';
 import { Processes, UNKNOWN_ACCOUNT } from './processes';
 import { placedWith } from './early-bird';
-import { OrderPolicies, type OrderPolicy } from '../../src/orders/order-policies';
+import { OrderPolicies, type OrderPolicy } from '../../src/orders/model/order-policies';
 import {
   deadlineTimeouts,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/order-timeouts';
+} from '../../src/orders/model/order-timeouts';
 import { Agenda } from './agenda';
 import { closingHandler } from './closing-handler';
 import { LatePath } from './late-path';

@@ -1,7 +1,7 @@
-import { accountOf } from '../../src/orders/pay/reported-payment';
-import { draftAttempt } from '../../src/orders/pay/money';
-import { deadlineTimeouts } from '../../src/orders/order-timeouts';
-import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/order';
+import { accountOf } from '../../src/orders/model/reported-payment';
+import { draftAttempt } from '../../src/orders/model/money';
+import { deadlineTimeouts } from '../../src/orders/model/order-timeouts';
+import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';
 import { sendBuyer } from './buyer';
 import { lockAtDesk } from './lock-at-desk';
 import { cancel } from './people';

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../src/outbox';
-import { type TimeoutRef } from '../../src/timeouts/timeout';
+import { type TimeoutRef } from '../../src/timeouts/model/timeout';
 
 /** A row of the timeout table, as src/timeouts/migrations describes it. Times in milliseconds since 1970. */
 export interface TimeoutRow extends TimeoutRef {

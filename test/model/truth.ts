@@ -1,4 +1,4 @@
-import { type AttemptKey, type PaidSource } from '../../src/orders/order';
+import { type AttemptKey, type PaidSource } from '../../src/orders/model/order';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';

@@ -5,8 +5,8 @@ import {
   type UnmatchedHandling,
   type UnmatchedMoney,
   WHOLE_PAYMENT_REASONS,
-} from '../../src/orders/unmatched/unmatched-money';
-import { type AttemptKey, isSameRow } from '../../src/orders/order';
+} from '../../src/orders/model/unmatched-money';
+import { type AttemptKey, isSameRow } from '../../src/orders/model/order';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
 /** A row of unmatched_payment, with the name that its evidence has in the database. */
@@ -164,7 +164,7 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   };
 }
 
-/** src/orders/unmatched/unmatched-money.ts. */
+/** src/orders/model/unmatched-money.ts. */
 function isDone(row: UnmatchedRow, isRefunding: (key: AttemptKey) => boolean): boolean {
   return SETTLED_HANDLINGS.includes(row.handling) || (row.handling === 'refunding' && !isRefunding(row));
 }

@@ -1,4 +1,4 @@
-import { type TimeoutCause, type TimeoutRef } from '../../src/timeouts/timeout';
+import { type TimeoutCause, type TimeoutRef } from '../../src/timeouts/model/timeout';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, type TimeoutTable } from './timeout-table';

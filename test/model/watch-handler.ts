@@ -1,7 +1,7 @@
-import { type AttemptFinding } from '../../src/orders/lookup/findings';
+import { type AttemptFinding } from '../../src/orders/model/findings';
 import { isWatched, planWatch } from '../../src/orders/unmatched/payment-watch';
-import { isUndecided } from '../../src/orders/order';
-import { LOOK_UP, DONE } from '../../src/timeouts/timeout';
+import { isUndecided } from '../../src/orders/model/order';
+import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';

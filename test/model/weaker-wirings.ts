@@ -1,10 +1,10 @@
 import { decideUnmatched } from '../../src/orders/unmatched/handle-unmatched';
 import { type Facts, nextStep, type Step } from '../../src/orders/lookup/payment-lookups';
-import { planClosing } from '../../src/orders/close/plan-closing';
-import { type AttemptFinding, paymentsFound } from '../../src/orders/lookup/findings';
-import { bookMoney, type Money } from '../../src/orders/pay/money';
+import { planClosing } from '../../src/orders/model/plan-closing';
+import { type AttemptFinding, paymentsFound } from '../../src/orders/model/findings';
+import { bookMoney, type Money } from '../../src/orders/model/money';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
-import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/order';
+import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/model/order';
 import { OURS, type Wiring } from './wiring';
 
 const closed: Step = { type: 'conclude', finding: { type: 'CLOSED', evidence: {} } };

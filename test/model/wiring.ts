@@ -1,12 +1,12 @@
-import { type Money } from '../../src/orders/pay/money';
+import { type Money } from '../../src/orders/model/money';
 import { type Violation } from './check-end';
 import { type Dimension } from './run-plan';
 import { decideUnmatched } from '../../src/orders/unmatched/handle-unmatched';
-import { decideClaim } from '../../src/orders/pay/decide-claim';
+import { decideClaim } from '../../src/orders/model/decide-claim';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
-import { planClosing } from '../../src/orders/close/plan-closing';
+import { planClosing } from '../../src/orders/model/plan-closing';
 import { decideManualClose } from '../../src/orders/operator/close-order';
-import { earlyMoneyTimeout } from '../../src/orders/order-timeouts';
+import { earlyMoneyTimeout } from '../../src/orders/model/order-timeouts';
 import { nextStep } from '../../src/orders/lookup/payment-lookups';
 
 /** The decisions that a weaker variant replaces. */

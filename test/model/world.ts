@@ -1,4 +1,4 @@
-import { type OrderPolicy } from '../../src/orders/order-policies';
+import { type OrderPolicy } from '../../src/orders/model/order-policies';
 import { type Agenda } from './agenda';
 import { type ModelEngine } from './model-engine';
 import { type ModelProvider } from './model-provider';

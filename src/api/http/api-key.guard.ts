@@ -4,9 +4,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { InvalidOptionsError } from '../../errors';
 import { LIMITS } from '../../orders';
 import { HttpProblem } from './problem-catalogue';
-import { type ApiRequest, headerOf } from './api-request';
+import { type ApiRequest, headerOf, MerchantScope } from './api-request';
 import { RateLimits } from './rate-limits';
-import { MerchantScope } from './merchant-scope';
 
 /** Injection token: the keys, or `open` if the host protects the routes itself. */
 export const API_KEYS = Symbol('order-timeout:api-keys');

@@ -9,8 +9,7 @@ export {
   type KeyFormat,
   readKeyEntries,
 } from './api-key.guard';
-export { type ApiRequest, headerOf, CallerScope, pathOf, remoteNetworkOf } from './api-request';
-export { MerchantScope } from './merchant-scope';
+export { type ApiRequest, headerOf, CallerScope, pathOf, remoteNetworkOf, MerchantScope } from './api-request';
 export { OrderScopeGuard, UnmatchedScope } from './order-scope.guard';
 export { HttpProblem, type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { BulkActionsController, OrderActionsController, OrderOperatorController } from './order-actions.controller';

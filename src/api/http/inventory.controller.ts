@@ -4,9 +4,8 @@ import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../t
 import { fields } from '../../orders/input';
 import { InputPipe, rejectStock, skuNotFound, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, refuseIdempotencyKey, CallerScope } from './api-request';
+import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
 import { HttpProblem } from './problem-catalogue';
-import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);

@@ -46,10 +46,9 @@ import {
   refundSchema,
 } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, refuseIdempotencyKey, ByCaller, CallerScope } from './api-request';
+import { type ApiRequest, refuseIdempotencyKey, ByCaller, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
-import { type MerchantScope } from './merchant-scope';
 
 const orderId = new InputPipe(fields.orderId);
 

@@ -1,8 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { LIMITS, OrderMerchants, Orders, type NewOrder } from '../../orders';
 import { notFound, rejectOperator } from '../input';
-import { type ApiRequest } from './api-request';
-import { MerchantScope } from './merchant-scope';
+import { type ApiRequest, MerchantScope } from './api-request';
 
 /**
  * Runs after ApiKeyGuard, on routes with an order's `:id`. For a key that is limited to merchants, orders of other

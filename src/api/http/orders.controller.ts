@@ -25,8 +25,7 @@ import {
   type PlaceResult,
 } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, ByCaller, CallerScope } from './api-request';
-import { type MerchantScope } from './merchant-scope';
+import { type ApiRequest, ByCaller, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard, scopedOrders } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 

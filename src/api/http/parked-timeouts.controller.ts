@@ -23,8 +23,7 @@ import {
 import { merchantTimeouts } from '../../orders';
 import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { CallerScope } from './api-request';
-import { type MerchantScope } from './merchant-scope';
+import { CallerScope, type MerchantScope } from './api-request';
 import { ProblemFilter } from './problem.filter';
 
 interface Chosen {

@@ -15,8 +15,7 @@ import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchem
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { ByCaller, CallerScope } from './api-request';
-import { type MerchantScope } from './merchant-scope';
+import { ByCaller, CallerScope, type MerchantScope } from './api-request';
 import { ProblemFilter } from './problem.filter';
 import { UnmatchedScope } from './order-scope.guard';
 

@@ -21,7 +21,7 @@ import {
 } from '../../orders/input';
 import { type OpenItem } from '../../orders';
 import { jsonSchemas, jsonSchema, type JsonSchema, describes, instant, money } from '../schema/json-schemas';
-import { TAGS, type Answer, type Operation } from './operation';
+import { TAGS, type Answer, type Operation } from './order-operations';
 import { OPERATIONS } from './operations';
 import {
   bulkOutcomeAnswer,

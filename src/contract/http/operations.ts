@@ -9,8 +9,14 @@ import {
 } from '../../api/input';
 import { type AssignUnmatchedResult, type ReopenUnmatchedResult, type SettleUnmatchedResult } from '../../orders';
 import { fields } from '../../orders/input';
-import { type Operations, DOCS_FILES } from './operation';
-import { actionOperations, bulkOperations, orderOperations, refusalsOf } from './order-operations';
+import {
+  type Operations,
+  DOCS_FILES,
+  actionOperations,
+  bulkOperations,
+  orderOperations,
+  refusalsOf,
+} from './order-operations';
 import {
   assignedAnswer,
   unmatchedPaymentAnswer,

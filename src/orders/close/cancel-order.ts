@@ -1,12 +1,12 @@
-import { applyStep, type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { applyStep, type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { isUndecided, type OrderStatus, type OrderView } from '../order';
-import { allTimeouts, paymentTimeout } from '../order-timeouts';
+import { isUndecided, type OrderStatus, type OrderView } from '../model/order';
+import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
 import { AmendOrder } from '../sql/order-rows';
-import { transition, type ActionOptions, type ActionContext, contextOf } from '../transition';
-import { type MoneyRefusal, refundsOfCancellation, refuseMoney } from './decide-closing';
+import { transition, type ActionOptions, type ActionContext, contextOf } from '../model/transition';
+import { type MoneyRefusal, refundsOfCancellation, refuseMoney } from '../model/decide-closing';
 
 /** Which order to cancel, and why. */
 export interface Cancellation {

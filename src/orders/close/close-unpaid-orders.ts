@@ -9,18 +9,18 @@ import {
   type TimeoutOutcome,
 } from '../../timeouts';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/findings';
-import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../order-timeouts';
+import { type AttemptFinding } from '../model/findings';
+import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../model/order-timeouts';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch, isWatched } from '../unmatched/payment-watch';
 import { isElsewhere, type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { refundOf } from '../unmatched/unmatched-money';
-import { type OrderPolicies } from '../order-policies';
+import { refundOf } from '../model/unmatched-money';
+import { type OrderPolicies } from '../model/order-policies';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../order';
-import { type ClosingPlan, planClosing } from './plan-closing';
-import { type Transition, type ActionContext } from '../transition';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../model/order';
+import { type ClosingPlan, planClosing } from '../model/plan-closing';
+import { type Transition, type ActionContext } from '../model/transition';
 
 /** The order changed between the decision and the write. Decide again for its new state. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { type OutboxEntry } from '../../outbox';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../../timeouts';
 import { checkRequest } from '../input/check-input';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type Order, type OrderView, type LockedOrder } from '../order';
-import { type OrderPolicies } from '../order-policies';
+import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { type Order, type OrderView, type LockedOrder } from '../model/order';
+import { type OrderPolicies } from '../model/order-policies';
 import {
   allTimeouts,
   deadlineTimeouts,
@@ -15,11 +15,11 @@ import {
   parseReminderKey,
   remindsAt,
   OWN_LIMITS,
-} from '../order-timeouts';
+} from '../model/order-timeouts';
 import { AmendOrder, NotedActions } from '../sql/order-rows';
-import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../transition';
-import { unmatchedFromAttempt } from '../unmatched/unmatched-money';
-import { moneyReceived } from '../pay/money';
+import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../model/transition';
+import { unmatchedFromAttempt } from '../model/unmatched-money';
+import { moneyReceived } from '../model/money';
 import { type OrderEventLog } from '../listeners/order-listeners';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';

@@ -1,7 +1,7 @@
 import { type z } from 'zod';
-import { InvalidOrderError } from '../errors';
-import { type NewOrder, type OrderAttempt } from '../place/new-order';
-import { type OrderPosition, decodePosition } from '../read/order-filter';
+import { InvalidOrderError } from '../model/errors';
+import { type NewOrder, type OrderAttempt } from '../model/new-order';
+import { type OrderPosition, decodePosition } from '../model/order-filter';
 import { MAX_PROBLEMS, problemsOf, toSentence } from './fields';
 import { moduleSchemas } from './schemas';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { types } from 'node:util';
-import { LIMITS } from '../order-policies';
-import { type MinorUnits } from '../place/new-order';
+import { LIMITS } from '../model/order-policies';
+import { type MinorUnits } from '../model/new-order';
 
 type Sentence = (issue: { readonly input?: unknown }) => string;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storableText } from '../../database';
-import { LIMITS } from '../order-policies';
+import { LIMITS } from '../model/order-policies';
 import { moduleFields, moneyFields, problemsOf, toSentence } from './fields';
 
 /** Money as a provider states it. An adapter may be plain JavaScript, so it is checked like any other input. */

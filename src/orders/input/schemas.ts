@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { LIMITS } from '../order-policies';
-import { ORDER_STATUSES } from '../order';
-import { decodePosition } from '../read/order-filter';
+import { LIMITS } from '../model/order-policies';
+import { ORDER_STATUSES } from '../model/order';
+import { decodePosition } from '../model/order-filter';
 import { fields, moduleFields, moneyFields, type Fields, bothOrNeither, says } from './fields';
 
 const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { findUnknownOptions, InvalidOptionsError, withoutUndefined } from '../../errors';
 import { type TimeoutHandlerOptions } from '../../timeouts';
-import { InvalidOrderListenerError } from '../errors';
+import { InvalidOrderListenerError } from '../model/errors';
 import { type OrderEvent, type OrderEventName } from './order-listeners';
 
 /** How an event came to a listener. */

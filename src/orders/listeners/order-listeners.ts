@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { type OutboxEntry, type Outbox } from '../../outbox';
 import { type TimeoutScheduler } from '../../timeouts';
-import { type OrderEventType, type TransitionCause } from '../transition';
-import { type UnmatchedHandling, type UnmatchedReason } from '../unmatched/unmatched-money';
+import { type OrderEventType, type TransitionCause } from '../model/transition';
+import { type UnmatchedHandling, type UnmatchedReason } from '../model/unmatched-money';
 
 interface Joined {
   readonly types: ReadonlySet<string>;

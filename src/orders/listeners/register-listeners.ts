@@ -10,9 +10,9 @@ import {
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
 } from '../../timeouts';
-import { type OrderEventType } from '../transition';
-import { DuplicateOrderListenerError, InvalidOrderListenerError } from '../errors';
-import { type OrderPolicies } from '../order-policies';
+import { type OrderEventType } from '../model/transition';
+import { DuplicateOrderListenerError, InvalidOrderListenerError } from '../model/errors';
+import { type OrderPolicies } from '../model/order-policies';
 import { handlerOptionsOf, type OrderDelivery, type ListenerMetadata, listenerMetadataOf } from './on-order';
 import { type OrderListeners, type OrderEvent } from './order-listeners';
 

@@ -10,9 +10,9 @@ import {
   type QueryOutcome,
 } from '../../payments';
 import { assertNever, present, validInstant } from '../../errors';
-import { accountOfAttempt, canTakeMoney, isBooked, type PaymentAttempt, isSettledReport } from '../order';
+import { accountOfAttempt, canTakeMoney, isBooked, type PaymentAttempt, isSettledReport } from '../model/order';
 import { readPayment } from '../input';
-import { type AttemptFinding, type Finding } from './findings';
+import { type AttemptFinding, type Finding } from '../model/findings';
 
 /**
  * Concurrent calls per order. More would not bring the answers of one order sooner, and would leave less of the rate

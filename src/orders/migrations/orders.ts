@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createIndexLive, type LiveMigration } from '../../database';
-import { ORDER_STATUSES } from '../order';
-import { TRANSITION_CAUSES } from '../transition';
+import { ORDER_STATUSES } from '../model/order';
+import { TRANSITION_CAUSES } from '../model/transition';
 import {
   identifyPayments,
   indexEarlyMoney,

@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createIndexLive, type LiveMigration } from '../../database';
 import { rememberSettledSql } from '../sql/handled-payments';
-import { ATTEMPT_STATUSES } from '../order';
+import { ATTEMPT_STATUSES } from '../model/order';
 
 const STATUSES = `'CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN', 'REFUNDING', 'REFUNDED'`;
 

@@ -3,10 +3,10 @@ import { type Clock } from '../../clock';
 import { isContention, ownTransaction } from '../../database';
 import { type CancelOrder } from '../close/cancel-order';
 import { type ExtendDeadline, type NewDeadline } from '../deadline/deadline';
-import { type Actor, byOperator } from '../transition';
+import { type Actor, byOperator } from '../model/transition';
 import { checkBulk } from '../input/check-input';
-import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../read/order-filter';
-import { LIMITS } from '../order-policies';
+import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../model/order-filter';
+import { LIMITS } from '../model/order-policies';
 import { type ListOrders } from '../read/list-orders';
 import { type CloseOrder } from './close-order';
 

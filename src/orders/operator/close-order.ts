@@ -1,7 +1,7 @@
-import { applyStep, type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { applyStep, type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { allTimeouts, paymentTimeout } from '../order-timeouts';
+import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
 import {
   type OrderView,
   type LockedOrder,
@@ -10,10 +10,10 @@ import {
   canTakeMoney,
   type PaymentAttempt,
   withStatus,
-} from '../order';
+} from '../model/order';
 import { AmendOrder } from '../sql/order-rows';
-import { transition, type OperatorOptions, type ActionContext, byOperator } from '../transition';
-import { decideWithoutOpenAttempts, type MoneyRefusal, refuseMoney } from '../close/decide-closing';
+import { transition, type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
+import { decideWithoutOpenAttempts, type MoneyRefusal, refuseMoney } from '../model/decide-closing';
 
 /** Which order to close, and why. */
 export interface ManualClose {

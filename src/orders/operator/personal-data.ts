@@ -4,9 +4,9 @@ import { type JsonObject } from '../../outbox';
 import { ownQuery, runTransaction } from '../../database';
 import { type TimeoutRef } from '../../timeouts';
 import { checkRequest } from '../input/check-input';
-import { type OrderTransaction } from '../order-transaction';
+import { type OrderTransaction } from '../sql/order-transaction';
 import { AmendOrder } from '../sql/order-rows';
-import { type OperatorOptions, byOperator, type Actor } from '../transition';
+import { type OperatorOptions, byOperator, type Actor } from '../model/transition';
 import {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
@@ -14,7 +14,7 @@ import {
   parseReminderKey,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../order-timeouts';
+} from '../model/order-timeouts';
 
 /** Whose data to show, and why. */
 interface RevealRequest {

@@ -1,14 +1,14 @@
 import { type PaymentProviders } from '../../payments';
 import { assertNever } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../lookup/findings';
+import { type AttemptFinding } from '../model/findings';
 import { checkRequest } from '../input/check-input';
-import { isDue } from '../close/decide-closing';
+import { isDue } from '../model/decide-closing';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { neededPayments } from '../pay/decide-claim';
+import { neededPayments } from '../model/decide-claim';
 import { type MarkPaid } from '../pay/mark-paid';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
 import {
   type OrderStatus,
   type OrderView,
@@ -20,12 +20,12 @@ import {
   type LockedOrder,
   isBooked,
   isSamePayment,
-} from '../order';
-import { paymentTimeout } from '../order-timeouts';
-import { paymentFound, accountOf } from '../pay/reported-payment';
+} from '../model/order';
+import { paymentTimeout } from '../model/order-timeouts';
+import { paymentFound, accountOf } from '../model/reported-payment';
 import { AmendOrder } from '../sql/order-rows';
-import { type LookUpOptions, type ActionContext, type Actor, byOperator } from '../transition';
-import { moneyReceived } from '../pay/money';
+import { type LookUpOptions, type ActionContext, type Actor, byOperator } from '../model/transition';
+import { moneyReceived } from '../model/money';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;

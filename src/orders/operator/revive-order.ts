@@ -3,11 +3,11 @@ import { type Inventory, type StockShortage } from '../../inventory';
 import { checkRequest } from '../input/check-input';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderView, type LockedOrder, type OrderStatus, type PaymentAttempt } from '../order';
-import { type OperatorOptions, type ActionContext, byOperator } from '../transition';
+import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { type OrderView, type LockedOrder, type OrderStatus, type PaymentAttempt } from '../model/order';
+import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { type UnmatchedRows } from '../unmatched/unmatched-payment';
-import { moneyReceived } from '../pay/money';
+import { moneyReceived } from '../model/money';
 
 /** Which order to revive, and why. */
 export interface Revival {

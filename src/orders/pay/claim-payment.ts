@@ -1,14 +1,21 @@
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { isBooked, isClaim, type LockedOrder, type PaidSource } from '../order';
-import { type LockedOrderContext } from '../order-transaction';
-import { type HandledPayment, isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
-import { type SamePayments } from '../sql/lock-orders';
+import { isBooked, isClaim, type LockedOrder, type PaidSource } from '../model/order';
+import { type LockedOrderContext } from '../sql/order-transaction';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
+import {
+  type HandledPayment,
+  type SamePayments,
+  unownedMoney,
+  unownedOf,
+  decideClaim,
+  isPaidBy,
+  othersWith,
+} from '../model/decide-claim';
 import { type OrderStore } from '../sql/order-store';
-import { type UnmatchedReason, type UnmatchedMoney } from '../unmatched/unmatched-money';
-import { type ActionContext } from '../transition';
-import { type Booking, bookMoney, type Money } from './money';
-import { unownedMoney, unownedOf, decideClaim, isPaidBy, othersWith } from './decide-claim';
-import { type ReportedPayment, evidenceOf } from './reported-payment';
+import { type UnmatchedReason, type UnmatchedMoney } from '../model/unmatched-money';
+import { type ActionContext } from '../model/transition';
+import { type Booking, bookMoney, type Money } from '../model/money';
+import { type ReportedPayment, evidenceOf } from '../model/reported-payment';
 
 /** A payment that was reported for a locked order. */
 export interface Claim {

@@ -13,13 +13,13 @@ import {
 import { type TimeoutScheduler } from '../../timeouts';
 import { readPayment, storableMoney } from '../input';
 import { type MarkPaid } from './mark-paid';
-import { type HandledPayment } from '../sql/handled-payments';
+import { type HandledPayment } from '../model/decide-claim';
 import { type OrderStore } from '../sql/order-store';
 import { type RefundRows } from '../unmatched/refund-rows';
-import { type UnmatchedMoney } from '../unmatched/unmatched-money';
-import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../order-timeouts';
-import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../order';
-import { paymentFound, accountOf } from './reported-payment';
+import { type UnmatchedMoney } from '../model/unmatched-money';
+import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../model/order-timeouts';
+import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../model/order';
+import { paymentFound, accountOf } from '../model/reported-payment';
 
 interface Dependencies {
   readonly providers: PaymentProviders;

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { type PaymentProviders } from '../../payments';
 import { isContention, type Transaction } from '../../database';
-import { applyStep, type OrderTransaction } from '../order-transaction';
+import { applyStep, type OrderTransaction } from '../sql/order-transaction';
 import { checkReportedPayment } from '../input/check-input';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
@@ -13,15 +13,15 @@ import {
   type PaidSource,
   type OrderView,
   type PaymentAttempt,
-} from '../order';
-import { allTimeouts, paymentTimeout } from '../order-timeouts';
-import { transition, type ActionOptions, type ActionContext, contextOf } from '../transition';
+} from '../model/order';
+import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
+import { transition, type ActionOptions, type ActionContext, contextOf } from '../model/transition';
 import { writeBooking } from '../sql/adopt-unmatched';
-import { type UnmatchedReason } from '../unmatched/unmatched-money';
-import { type Booking, bookMoney, type Money, moneyReceived } from './money';
+import { type UnmatchedReason } from '../model/unmatched-money';
+import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
 import { type Claim, ClaimPayment, vouchedBy, moneyOf, unmatchedMoney } from './claim-payment';
-import { evidenceOf, type ReportedPayment, accountIn, accountOf } from './reported-payment';
-import { namesOfMoney, unownedOf } from './decide-claim';
+import { evidenceOf, type ReportedPayment, accountIn, accountOf } from '../model/reported-payment';
+import { namesOfMoney, unownedOf } from '../model/decide-claim';
 
 /** A booking in progress. */
 interface Report extends Claim {

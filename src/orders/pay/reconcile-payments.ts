@@ -10,8 +10,8 @@ import {
 } from '../../timeouts';
 import { present } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding, waitForProviders } from '../lookup/findings';
-import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../order-timeouts';
+import { type AttemptFinding, waitForProviders } from '../model/findings';
+import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../model/order-timeouts';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,
@@ -27,18 +27,18 @@ import {
   isSamePayment,
   type OrderView,
   canTakeMoney,
-} from '../order';
+} from '../model/order';
 import { type OrderStore } from '../sql/order-store';
-import { type ActionContext, type LookUpOptions, contextOf } from '../transition';
-import { type LockedContext } from '../unmatched/unmatched-money';
+import { type ActionContext, type LookUpOptions, contextOf } from '../model/transition';
+import { type LockedContext } from '../model/unmatched-money';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type OrderTransaction } from '../order-transaction';
+import { type OrderTransaction } from '../sql/order-transaction';
 import { AmendOrder } from '../sql/order-rows';
 import { type ReadOrder } from '../read/read-order';
 import { type MarkPaid } from './mark-paid';
-import { isPaidByReports, released } from './money';
-import { paymentFound } from './reported-payment';
-import { neededPayments } from './decide-claim';
+import { isPaidByReports, released } from '../model/money';
+import { paymentFound } from '../model/reported-payment';
+import { neededPayments } from '../model/decide-claim';
 
 type Due = DueTimeout<AttemptFinding[]>;
 

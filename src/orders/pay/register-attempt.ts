@@ -1,10 +1,10 @@
 import { type PaymentProviders } from '../../payments';
-import { draftAttempt } from './money';
+import { draftAttempt } from '../model/money';
 import { checkNewAttempt } from '../input/check-input';
-import { type NewAttempt, type OrderAttempt, type ProviderRejection, refuseProvider } from '../place/new-order';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderPolicies } from '../order-policies';
-import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../order-timeouts';
+import { type NewAttempt, type OrderAttempt, type ProviderRejection, refuseProvider } from '../model/new-order';
+import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { type OrderPolicies } from '../model/order-policies';
+import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../model/order-timeouts';
 import {
   isPayable,
   type OrderView,
@@ -13,11 +13,11 @@ import {
   findAttempt,
   type PaymentAttempt,
   type LockedOrder,
-} from '../order';
+} from '../model/order';
 import { AmendOrder } from '../sql/order-rows';
 import { InsertAttempt } from '../sql/attempts';
-import { withAccount } from './reported-payment';
-import { type ActionOptions, type ActionContext, contextOf } from '../transition';
+import { withAccount } from '../model/reported-payment';
+import { type ActionOptions, type ActionContext, contextOf } from '../model/transition';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
 

@@ -16,13 +16,13 @@ import {
   ownTransaction,
 } from '../../database';
 import { type EventReporting } from '../listeners/order-listeners';
-import { draftAttempt } from '../pay/money';
-import { type OrderPolicies } from '../order-policies';
-import { deadlineTimeouts, earlyMoneyTimeout } from '../order-timeouts';
+import { draftAttempt } from '../model/money';
+import { type OrderPolicies } from '../model/order-policies';
+import { deadlineTimeouts, earlyMoneyTimeout } from '../model/order-timeouts';
 import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
 import { ReadViews, toView } from '../sql/order-rows';
-import { type PlaceRejection, type PlaceResult, refuseProvider } from './new-order';
-import { type OrderDraft, placedOrder } from './order-draft';
+import { type PlaceRejection, type PlaceResult, refuseProvider } from '../model/new-order';
+import { type OrderDraft, placedOrder } from '../model/order-draft';
 
 /** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends ExpectedRollback {

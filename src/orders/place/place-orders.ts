@@ -1,10 +1,10 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownTransaction } from '../../database';
 import { checkNewOrders } from '../input/check-input';
-import { type ActionOptions, contextOf, outboxEvent } from '../transition';
+import { type ActionOptions, contextOf, outboxEvent } from '../model/transition';
 import { type OrderEventLog } from '../listeners/order-listeners';
-import { type NewOrder, type PlaceResult } from './new-order';
-import { draftOrder, namesOf, type OrderDraft } from './order-draft';
+import { type NewOrder, type PlaceResult } from '../model/new-order';
+import { draftOrder, namesOf, type OrderDraft } from '../model/order-draft';
 import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
 
 /**

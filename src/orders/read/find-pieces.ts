@@ -8,7 +8,7 @@ import {
   PAYMENT_RECONCILIATION,
   ORDER_REMINDER,
   PAYMENT_REFUND,
-} from '../order-timeouts';
+} from '../model/order-timeouts';
 
 /** Orders with the same piece missing. */
 interface Incomplete {

@@ -3,12 +3,12 @@ import { type Clock } from '../../clock';
 import { ownTransaction } from '../../database';
 import { type TimeoutScheduler } from '../../timeouts';
 import { checkPage } from '../input/check-input';
-import { paymentTimeout } from '../order-timeouts';
-import { type OrderView } from '../order';
+import { paymentTimeout } from '../model/order-timeouts';
+import { type OrderView } from '../model/order';
 import { FindOrders, BY_INDEX } from '../sql/find-orders';
 import { ReadViews } from '../sql/order-rows';
 import { isOverdue } from './read-order';
-import { type ScopedFilter, encodePosition, type OrderPosition } from './order-filter';
+import { type ScopedFilter, encodePosition, type OrderPosition } from '../model/order-filter';
 
 /** Which orders to list, and where to begin. */
 export interface OrderPage extends ScopedFilter {

@@ -1,10 +1,10 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
-import { type AttemptStatus, type OrderStatus, type PaidSource } from '../order';
-import { allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
+import { type AttemptStatus, type OrderStatus, type PaidSource } from '../model/order';
+import { allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../model/order-timeouts';
 import { type TimeoutRef } from '../../timeouts';
 import { type UnmatchedPayment } from '../unmatched/unmatched-payment';
-import { type RefundReason } from '../unmatched/unmatched-money';
+import { type RefundReason } from '../model/unmatched-money';
 
 /** An attempt with what changed last, without the answers of its provider. Amounts are in minor units. */
 export interface DossierAttempt {

@@ -1,11 +1,11 @@
 import { type DataSource } from 'typeorm';
 import { onOwnConnection, STATEMENT_MS, ownQuery } from '../../database';
 import { type TimeoutScheduler } from '../../timeouts';
-import { paymentTimeout } from '../order-timeouts';
-import { type OrderView, type OrderStatus } from '../order';
+import { paymentTimeout } from '../model/order-timeouts';
+import { type OrderView, type OrderStatus } from '../model/order';
 import { ReadViews, type ReadOrderRow } from '../sql/order-rows';
-import { type TransitionCause } from '../transition';
-import { closesAt } from '../close/decide-closing';
+import { type TransitionCause } from '../model/transition';
+import { closesAt } from '../model/decide-closing';
 
 /**
  * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.

@@ -1,20 +1,21 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, ownTransaction, storableText } from '../../database';
+import { ownQuery, ownTransaction, storableText, runTransaction } from '../../database';
 import { type Inventory, holdsStock } from '../../inventory';
 import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
 import { type OrderListeners } from '../listeners/order-listeners';
-import { type OrderStatus, type Order } from '../order';
+import { type OrderStatus, type Order, type LockedOrder, type OrderView } from '../model/order';
 import { rememberBookedSql } from '../sql/handled-payments';
-import { type Actor } from '../transition';
+import { type Actor, type OperatorOptions } from '../model/transition';
 import {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   ORDER_REMINDER,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../order-timeouts';
-import { isSettled } from '../unmatched/unmatched-money';
+} from '../model/order-timeouts';
+import { isSettled } from '../model/unmatched-money';
+import { type OrderTransaction } from '../sql/order-transaction';
 
 /** Statuses of finished orders. They are kept while they have open items. */
 export const FINISHED_STATUSES = [
@@ -117,7 +118,7 @@ const ERASED = 'erased:';
 const CALLERS = `'api', 'command', 'operator'`;
 
 /** The statements of an erasure, for a locked order without open items. */
-export class EraseRows {
+class EraseRows {
   private readonly isErasedSql: string;
   private readonly markSql: string;
   private readonly historySql: string;
@@ -304,3 +305,64 @@ export interface PurgeStep {
 
 /** The most rows that one page reads, and that one transaction deletes. */
 export const PAGE_SIZE = 500;
+
+/** `already-erased`: there was nothing left to erase, and nothing was written. */
+export type ErasePersonalDataResult =
+  | { readonly outcome: 'erased' | 'already-erased'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FINISHED'; readonly status: OrderStatus }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_HAS_OPEN_ITEMS'; readonly open: readonly OpenItem[] };
+
+/** Which order, and why. The reason stays in the history, so it must not name the person. */
+export interface ErasureRequest {
+  readonly orderId: string;
+  readonly reason: string;
+}
+
+/**
+ * Removes everything that may identify the buyer from a finished order. The accounts stay complete. Metadata, evidence,
+ * transaction ids, texts, and idempotency keys are removed. Merchant references become pseudonyms, the same for an
+ * attempt, its refund, and its unmatched money. Amounts, currencies, statuses, versions, times, lines, and merchant
+ * accounts stay.
+ */
+export class ErasePersonalData {
+  private readonly openItems: OpenItems;
+  private readonly rows: EraseRows;
+
+  constructor(
+    private readonly transaction: OrderTransaction,
+    listeners: Pick<OrderListeners, 'kinds'>,
+  ) {
+    this.openItems = new OpenItems(transaction.schema, () => listeners.kinds);
+    this.rows = new EraseRows(transaction.schema);
+  }
+
+  /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
+  execute(request: ErasureRequest, { by = {}, tx: caller }: OperatorOptions = {}): Promise<ErasePersonalDataResult> {
+    return runTransaction(this.transaction, caller, async (tx) => {
+      // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
+      // erasure is rejected.
+      const { orders } = await this.transaction.store.lock(tx, [request.orderId], 'wait');
+      const order = orders.get(request.orderId);
+      if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
+      return this.erase(tx, order, request.reason, by);
+    });
+  }
+
+  private async erase(
+    tx: EntityManager,
+    { id, status, version }: LockedOrder,
+    reason: string,
+    by: Actor,
+  ): Promise<ErasePersonalDataResult> {
+    if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(status)) {
+      return { outcome: 'rejected', code: 'ORDER_NOT_FINISHED', status };
+    }
+    const open = (await this.openItems.execute(tx, [id])).get(id) ?? [];
+    if (open.length > 0) return { outcome: 'rejected', code: 'ORDER_HAS_OPEN_ITEMS', open };
+    if (await this.rows.isErased(tx, id))
+      return { outcome: 'already-erased', order: await this.transaction.view(tx, id) };
+    await this.rows.execute(tx, { id, version }, reason, by);
+    return { outcome: 'erased', order: await this.transaction.view(tx, id) };
+  }
+}

@@ -3,7 +3,7 @@ import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../../clock';
 import { ownQuery } from '../../database';
 import { InvalidOptionsError, withoutUndefined } from '../../errors';
-import { isSettled } from '../unmatched/unmatched-money';
+import { isSettled } from '../model/unmatched-money';
 import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage } from './purge-orders';
 
 /** The number of deleted rows per kind. */

@@ -1,12 +1,11 @@
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
-import { bookMoney, type Booking } from '../pay/money';
-import { decideClaim, namesOfMoney, unownedMoney } from '../pay/decide-claim';
-import { type LockedOrder, isSameAttempt, type PaymentAttempt, type PaymentNames } from '../order';
+import { bookMoney, type Booking, type AttemptWrite } from '../model/money';
+import { decideClaim, namesOfMoney, unownedMoney, type SamePayments } from '../model/decide-claim';
+import { type LockedOrder, isSameAttempt, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { isHandled } from './handled-payments';
-import { type SamePayments, type AdoptablePayment, type LockedBatch } from './lock-orders';
-import { type AttemptWrite } from './attempts';
+import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 
 /** Implemented by OrderStore, which uses this class. */
 interface Store extends BookingWriter {

@@ -1,23 +1,15 @@
+import { type AttemptWrite } from '../model/money';
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
-import { type JsonObject } from '../../outbox';
-import { type PaymentAttempt, type AttemptKey } from '../order';
+import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
   HELD_MONEY_REASONS,
   reasonsSql,
   PART_REASONS,
   type UnmatchedReason,
   WHOLE_PAYMENT_REASONS,
-} from '../unmatched/unmatched-money';
+} from '../model/unmatched-money';
 import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
-
-/** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
-export interface AttemptWrite {
-  readonly attempt: PaymentAttempt;
-  /** It has no row yet. */
-  readonly isNew?: boolean;
-  readonly evidence: JsonObject | null;
-}
 
 /**
  * Writes the current state of known attempts of locked orders in one statement, for any number of attempts. Rows that told

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { type ScopedFilter, type OrderPosition } from '../read/order-filter';
+import { type ScopedFilter, type OrderPosition } from '../model/order-filter';
 
 type Queries = Pick<EntityManager, 'query'>;
 

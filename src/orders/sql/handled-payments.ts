@@ -1,3 +1,4 @@
+import { type HandledPayment } from '../model/decide-claim';
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import {
@@ -7,24 +8,10 @@ import {
   isSameAttempt,
   type PaidSource,
   type PaymentNames,
-} from '../order';
+} from '../model/order';
 
 /** The table with the key of the hashes, which nobody needs to read but the service. */
 export const PAYMENT_NAME_KEY = 'payment_name_key';
-
-/** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
-export interface HandledPayment extends AttemptKey {
-  /** `settled`: a person has dealt with it · `booked`, `refunded`: an order had it, or had refunded it or a part, that was erased or purged. */
-  readonly fate: 'settled' | 'booked' | 'refunded';
-  /** Null: a person has settled it without an order. */
-  readonly orderId: string | null;
-  readonly source: PaidSource;
-  /** Null: unknown, because it was another name of the payment. */
-  readonly amount: bigint | null;
-  readonly currency: string | null;
-  /** It had another transaction id under this reference, so it is another payment if a provider says so. */
-  readonly isOther: boolean;
-}
 
 /** A row of handled_payment with the names that it was found by, as JSON. */
 export interface HandledRow {

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
-import { draftAttempt } from '../pay/money';
-import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../place/order-draft';
+import { draftAttempt } from '../model/money';
+import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../model/order-draft';
 import { type EventReporting, UNHEARD } from '../listeners/order-listeners';
 import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
 

@@ -4,13 +4,8 @@ import { storableJson } from '../../database';
 import { present } from '../../errors';
 import { type EventReporting } from '../listeners/order-listeners';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
-import { outboxEvent } from '../transition';
-import {
-  FAILED_REFUND_REASONS,
-  HELD_MONEY_REASONS,
-  reasonsSql,
-  type UnmatchedMoney,
-} from '../unmatched/unmatched-money';
+import { outboxEvent } from '../model/transition';
+import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another

@@ -1,9 +1,16 @@
+import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { type EntityManager } from 'typeorm';
 import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
 import { type PaymentProviders } from '../../payments';
-import { type LockedOrder, type PaidSource, type PaymentAttempt, type PaymentNames, BOOKED_STATUSES } from '../order';
-import { LIMITS } from '../order-policies';
+import {
+  type LockedOrder,
+  type PaidSource,
+  type PaymentAttempt,
+  type PaymentNames,
+  BOOKED_STATUSES,
+} from '../model/order';
+import { LIMITS } from '../model/order-policies';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,
@@ -13,14 +20,7 @@ import {
   toAttempt,
   toOrder,
 } from './order-rows';
-import {
-  type HandledPayment,
-  type HandledRow,
-  handledSql,
-  NAMED,
-  namesParameters,
-  toHandled,
-} from './handled-payments';
+import { type HandledRow, handledSql, NAMED, namesParameters, toHandled } from './handled-payments';
 
 /** A batch of orders as read under its locks. */
 export interface LockedBatch {
@@ -31,17 +31,6 @@ export interface LockedBatch {
   readonly adoptable: readonly AdoptablePayment[];
   /** Orders that another transaction has locked. Only with `skip-locked`. */
   readonly busy: ReadonlySet<string>;
-}
-
-/** Money that no order has. `id` is its row in unmatched_payment. */
-export interface UnownedMoney extends PaymentNames {
-  readonly id: string;
-  readonly amount: bigint;
-  readonly currency: string;
-  readonly source: PaidSource;
-  readonly evidence: Readonly<Record<string, unknown>>;
-  /** When it was told of first. */
-  readonly createdAt: Date;
 }
 
 /** A payment that was reported before its order or attempt existed. */
@@ -166,15 +155,6 @@ function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): M
     attempts,
   );
   return new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: ofOrder.get(row.id) ?? [] }]));
-}
-
-/** Everything that is known about payments under any of their names. */
-export interface SamePayments {
-  readonly attempts: readonly PaymentAttempt[];
-  /** The same payments as money that a provider has confirmed and no order has. */
-  readonly unowned: readonly UnownedMoney[];
-  /** What is left of those that a person has settled, or whose order was erased or purged. */
-  readonly handled: readonly HandledPayment[];
 }
 
 interface Row {

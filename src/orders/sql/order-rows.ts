@@ -16,8 +16,8 @@ import {
   type OrderLineView,
   type OrderView,
   accountOfAttempt,
-} from '../order';
-import { type ActionContext } from '../transition';
+} from '../model/order';
+import { type ActionContext } from '../model/transition';
 
 /** Columns of an order. The table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,

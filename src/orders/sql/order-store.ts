@@ -16,19 +16,14 @@ import {
   type PaymentAttempt,
   type PaymentNames,
   type OrderStatus,
-} from '../order';
-import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../unmatched/unmatched-money';
-import { type Transition } from '../transition';
+} from '../model/order';
+import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
+import { type Transition } from '../model/transition';
 import { AdoptUnmatched } from './adopt-unmatched';
-import { ContestedRows, InsertAttempt, type AttemptWrite, WriteAttempts } from './attempts';
-import {
-  FindSamePayments,
-  type SamePayments,
-  type DefaultAccounts,
-  type LockedBatch,
-  LockOrders,
-  type UnownedMoney,
-} from './lock-orders';
+import { ContestedRows, InsertAttempt, WriteAttempts } from './attempts';
+import { type AttemptWrite } from '../model/money';
+import { FindSamePayments, type DefaultAccounts, type LockedBatch, LockOrders } from './lock-orders';
+import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 

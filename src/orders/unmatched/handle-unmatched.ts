@@ -1,14 +1,14 @@
 import { assertNever } from '../../errors';
 import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
-import { applyStep } from '../order-transaction';
-import { neededPayments } from '../pay/decide-claim';
-import { moneyReceived, isPaidByReports } from '../pay/money';
-import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../order';
-import { type OrderPolicies, type OrderPolicy } from '../order-policies';
+import { applyStep } from '../sql/order-transaction';
+import { neededPayments } from '../model/decide-claim';
+import { moneyReceived, isPaidByReports } from '../model/money';
+import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
+import { type OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { type OrderStore } from '../sql/order-store';
-import { PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
-import { transition, type ActionContext } from '../transition';
+import { PAYMENT_REFUND, reconcileTimeout } from '../model/order-timeouts';
+import { transition, type ActionContext } from '../model/transition';
 import {
   type UnmatchedHandling,
   type LockedContext,
@@ -17,7 +17,7 @@ import {
   refundOfExcess,
   type RefundReason,
   unmatchedFromAttempt,
-} from './unmatched-money';
+} from '../model/unmatched-money';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { type RefundRows } from './refund-rows';
 

@@ -1,8 +1,15 @@
 import { type EntityManager } from 'typeorm';
 import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
-import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '../lookup/findings';
-import { type Booking, bookMoney, type Money } from '../pay/money';
-import { decideClaim, isPaidBy, neededPayments, namesOfMoney, unownedOf } from '../pay/decide-claim';
+import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '../model/findings';
+import { type Booking, bookMoney, type Money } from '../model/money';
+import {
+  decideClaim,
+  isPaidBy,
+  neededPayments,
+  namesOfMoney,
+  unownedOf,
+  type SamePayments,
+} from '../model/decide-claim';
 import {
   type LockedOrder,
   areTwoPayments,
@@ -13,12 +20,12 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
-} from '../order';
-import { reconcileTimeout } from '../order-timeouts';
-import { type SamePayments, type LockedBatch } from '../sql/lock-orders';
+} from '../model/order';
+import { reconcileTimeout } from '../model/order-timeouts';
+import { type LockedBatch } from '../sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
-import { type LockedContext, unmatchedFromAttempt } from './unmatched-money';
+import { type LockedContext, unmatchedFromAttempt } from '../model/unmatched-money';
 
 /** An order, and the findings of its look-ups. */
 export interface AskedOrder {

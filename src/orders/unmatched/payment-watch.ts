@@ -6,10 +6,10 @@ import {
   type DueTimeout,
   type TimeoutOutcome,
 } from '../../timeouts';
-import { type LockedOrder, isUndecided, isSettledReport, type PaymentAttempt } from '../order';
-import { type OrderPolicies } from '../order-policies';
-import { ORDER_LATE_WATCH } from '../order-timeouts';
-import { type AttemptFinding, shortestOf, type Wait, waitedMs, waitForFinding } from '../lookup/findings';
+import { type LockedOrder, isUndecided, isSettledReport, type PaymentAttempt } from '../model/order';
+import { type OrderPolicies } from '../model/order-policies';
+import { ORDER_LATE_WATCH } from '../model/order-timeouts';
+import { type AttemptFinding, shortestOf, type Wait, waitedMs, waitForFinding } from '../model/findings';
 
 /** Starts the payment watch of ended orders. */
 export class PaymentWatch {

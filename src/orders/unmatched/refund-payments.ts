@@ -9,15 +9,15 @@ import {
   TimeoutHandler,
 } from '../../timeouts';
 import { type RefundOutcome } from '../../payments';
-import { applyStep } from '../order-transaction';
+import { applyStep } from '../sql/order-transaction';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
-import { type LockedOrder } from '../order';
+import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/order-timeouts';
+import { type LockedOrder } from '../model/order';
 import { type OrderEventLog } from '../listeners/order-listeners';
-import { orderEvent, transition, type ActionContext } from '../transition';
+import { orderEvent, transition, type ActionContext } from '../model/transition';
 import { type OrderStore } from '../sql/order-store';
-import { waitedMs, MAX_DEFER_MS } from '../lookup/findings';
-import { isOfExcess, type Refund, unmatchedFromAttempt } from './unmatched-money';
+import { waitedMs, MAX_DEFER_MS } from '../model/findings';
+import { isOfExcess, type Refund, unmatchedFromAttempt } from '../model/unmatched-money';
 import { type AskableRefund, type RefundRows } from './refund-rows';
 
 type Due = DueTimeout<RefundAnswer>;

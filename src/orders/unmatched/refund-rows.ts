@@ -1,7 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, storableJson, storableText } from '../../database';
 import { type PaymentEvidence } from '../../payments';
-import { type AttemptKey, type PaymentAttempt } from '../order';
+import { type AttemptKey, type PaymentAttempt } from '../model/order';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
 import {
   type Refund,
@@ -9,7 +9,7 @@ import {
   FAILED_REFUND_REASONS,
   reasonsSql,
   type UnmatchedReason,
-} from './unmatched-money';
+} from '../model/unmatched-money';
 
 interface RefundRow {
   readonly number: string;

@@ -1,10 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { storableText } from '../../database';
-import { type PaidSource, type PaymentNames } from '../order';
-import { type ReportedPayment } from '../pay/reported-payment';
-import { type ActionContext } from '../transition';
-import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from './unmatched-money';
+import { type PaidSource, type PaymentNames } from '../model/order';
+import { type ReportedPayment } from '../model/reported-payment';
+import { type ActionContext } from '../model/transition';
+import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
 
 /** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
 export interface UnmatchedPayment {

@@ -8,13 +8,13 @@ import {
   TimeoutHandler,
 } from '../../timeouts';
 import { type PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding, attemptWrites, withFindings } from '../lookup/findings';
-import { busyOutcome, ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
-import { type LockedOrder, isUndecided } from '../order';
-import { type OrderPolicies } from '../order-policies';
+import { type AttemptFinding, attemptWrites, withFindings } from '../model/findings';
+import { busyOutcome, ORDER_LATE_WATCH, OWN_LIMITS } from '../model/order-timeouts';
+import { type LockedOrder, isUndecided } from '../model/order';
+import { type OrderPolicies } from '../model/order-policies';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { type ActionContext } from '../transition';
+import { type ActionContext } from '../model/transition';
 import { type HandleUnmatched } from './handle-unmatched';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { isWatched, planWatch } from './payment-watch';

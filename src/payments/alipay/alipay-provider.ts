@@ -1,7 +1,6 @@
 import { type Clock } from '../../clock';
-import { type ResilienceOptions } from '../resilience/resilience-options';
-import { MerchantAccounts } from '../payment-providers';
 import {
+  type ResilienceOptions,
   type PaymentAttemptRef,
   type CloseOutcome,
   type QueryOutcome,
@@ -15,6 +14,7 @@ import {
   type NotificationRequest,
   type NotificationVerdict,
 } from '../payment-provider';
+import { MerchantAccounts } from '../payment-providers';
 import {
   type AlipayAnswer,
   mismatched,

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type ResolvedResilienceOptions } from './resilience-options';
+import { type ResolvedResilienceOptions } from '../payment-provider';
 
 /** Above this number, full buckets are deleted. 10,000 buckets take about 1 MB. */
 const MAX_BUCKETS = 10_000;

@@ -1,8 +1,7 @@
 import { circuitBreaker, type CircuitBreakerPolicy, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { type Clock } from '../../clock';
 import { CodedError } from '../../errors';
-import { type UnknownOutcome } from '../payment-provider';
-import { type ResolvedResilienceOptions } from './resilience-options';
+import { type UnknownOutcome, type ResolvedResilienceOptions } from '../payment-provider';
 
 /** `open`: the provider is not called. `half-open`: one call tests whether it works again. */
 export type BreakerState = 'closed' | 'open' | 'half-open';

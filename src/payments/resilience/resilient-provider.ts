@@ -12,11 +12,13 @@ import {
   type UnknownOutcome,
   type PaymentProvider,
   type RefundRequest,
+  type ResilienceOptions,
+  type ResolvedResilienceOptions,
+  resolveResilienceOptions,
 } from '../payment-provider';
 import { type PaymentObserver } from '../payment-providers';
 import { CallAbandonedError, type BreakerState, ProviderBreaker } from './provider-breaker';
 import { CallSlots, withDeadline } from './call-slots';
-import { type ResilienceOptions, type ResolvedResilienceOptions, resolveResilienceOptions } from './resilience-options';
 import { MerchantRateLimit } from './merchant-rate-limit';
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;

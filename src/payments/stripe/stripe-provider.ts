@@ -1,8 +1,7 @@
 import Stripe from 'stripe';
 import { type Clock } from '../../clock';
-import { type ResilienceOptions } from '../resilience/resilience-options';
-import { MerchantAccounts } from '../payment-providers';
 import {
+  type ResilienceOptions,
   type PaymentAttemptRef,
   type NotificationReader,
   type CloseOutcome,
@@ -16,6 +15,7 @@ import {
   type NotificationRequest,
   type NotificationVerdict,
 } from '../payment-provider';
+import { MerchantAccounts } from '../payment-providers';
 import { IdempotencyKeys, StripeAccount } from './stripe-connection';
 import { StripeClosing } from './stripe-closing';
 import {

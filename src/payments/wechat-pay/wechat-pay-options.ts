@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { InvalidOptionsError } from '../../errors';
-import { type ResilienceOptions } from '../resilience/resilience-options';
+import { type ResilienceOptions } from '../payment-provider';
 import { PlatformKeys } from './platform-keys';
 
 /** One WeChat Pay merchant, with the values that the merchant platform shows. */

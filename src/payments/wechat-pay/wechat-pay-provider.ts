@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Clock } from '../../clock';
-import { type ResilienceOptions } from '../resilience/resilience-options';
-import { MerchantAccounts } from '../payment-providers';
 import {
+  type ResilienceOptions,
   type PaymentAttemptRef,
   type CloseOutcome,
   type QueryOutcome,
@@ -16,6 +15,7 @@ import {
   type NotificationRequest,
   type NotificationVerdict,
 } from '../payment-provider';
+import { MerchantAccounts } from '../payment-providers';
 import {
   toCloseOutcome,
   toRefusedCloseOutcome,

@@ -1,7 +1,7 @@
 import { type EntityManager, type QueryRunner } from 'typeorm';
 import { isFromDatabase, cancel, hangUp, interceptQueries, type PooledClient, type Send } from '../../database';
 import { type Clock, withTimeout } from '../../clock';
-import { HandlerContractError, HandlerFailure, HandlerTimeoutError } from '../errors';
+import { HandlerContractError, HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   type DueTimeout,
   isBatchHandler,
@@ -9,7 +9,7 @@ import {
   type TimeoutHandlerInstance,
   DONE,
   type TimeoutOutcome,
-} from '../timeout';
+} from '../model/timeout';
 
 /** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
 export class HandlerAdapter {

@@ -2,8 +2,8 @@ import { SetMetadata, Injectable } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
 import { InvalidOptionsError, withoutUndefined } from '../../errors';
 import { isValidKind } from '../scheduling/timeout-scheduler';
-import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../errors';
-import { isBatchHandler, type TimeoutHandlerInstance } from '../timeout';
+import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../model/errors';
+import { isBatchHandler, type TimeoutHandlerInstance } from '../model/timeout';
 
 /** Per-kind tuning. */
 export interface TimeoutHandlerOptions {

@@ -4,8 +4,8 @@ import { type Clock, PollingLoop } from '../../clock';
 import { type DelayTransportName } from '../../delay';
 import { type OutboxRouter } from '../../outbox';
 import { type Channel, type RabbitClient } from '../../rabbit';
-import { type TimeoutObserver } from '../timeout-observer';
-import { type ResolvedTimeoutsOptions } from '../timeouts-options';
+import { type TimeoutObserver } from '../model/outcomes';
+import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import {
   TransportSwitch,
   type TransportChoice,

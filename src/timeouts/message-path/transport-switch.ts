@@ -17,9 +17,9 @@ import {
 import { type OutboxRouter, UnsentWakeUps } from '../../outbox';
 import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
 import { ownTransaction } from '../../database';
-import { routeWakeUp } from '../wake-ups/wake-up';
-import { type TimeoutObserver } from '../timeout-observer';
-import { type ResolvedTimeoutsOptions } from '../timeouts-options';
+import { routeWakeUp } from '../model/wake-up';
+import { type TimeoutObserver } from '../model/outcomes';
+import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { type EngineSettings, type WakeUpRepublisher } from './wake-up-republisher';
 
 interface SwitchDependencies {

@@ -13,8 +13,8 @@ import {
 } from '../../database';
 import { activeTraceparent } from '../../tracing';
 import { announceAfterCommit, insertWakeUps } from '../../outbox';
-import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../timeout';
-import { InvalidTimeoutError } from '../errors';
+import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../model/timeout';
+import { InvalidTimeoutError } from '../model/errors';
 
 /**
  * Rows of one statement of ours. A long list takes several in its transaction, so that neither a statement nor the pause

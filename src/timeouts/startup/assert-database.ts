@@ -3,14 +3,14 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { type ModulesContainer } from '@nestjs/core';
 import { ownQuery, rehearse } from '../../database';
 import { CodedError } from '../../errors';
-import { type ResolvedTimeoutsOptions } from '../timeouts-options';
+import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import {
   MissingRightsError,
   MissingTablesError,
   SharedSchemaError,
   NotATestDatabaseError,
   MissingTimeoutHandlerError,
-} from '../errors';
+} from '../model/errors';
 import { EngineSettings } from '../message-path/wake-up-republisher';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
 

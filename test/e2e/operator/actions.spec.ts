@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Orders } from '../../../src';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { until } from '../../support/engine';
 import { KEYS, openOperatorHost, type OperatorHost, type SignedIn } from './operator-host';
 

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { type Transaction } from '../../../src';
-import { type PlaceResult } from '../../../src/orders/place/new-order';
+import { type PlaceResult } from '../../../src/orders/model/new-order';
 import { fill, KEEPING, newOrder, openShop, type Shop } from './shop';
 
 const UNUSABLE = 'ORDER_TIMEOUT/UNUSABLE_TRANSACTION';

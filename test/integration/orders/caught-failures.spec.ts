@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { Client } from 'pg';
 import { AbortedTransactionError, type Transaction } from '../../../src';
 import { ownTransaction } from '../../../src/database';
-import { type OrderEventType } from '../../../src/orders/transition';
+import { type OrderEventType } from '../../../src/orders/model/transition';
 import { fill, KEEPING, newOrder, openShop, type Shop, unmatchedOf } from './shop';
 
 const ABORTED = 'ORDER_TIMEOUT/TRANSACTION_ABORTED';

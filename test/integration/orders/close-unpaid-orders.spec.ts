@@ -1,4 +1,4 @@
-import { transition } from '../../../src/orders/transition';
+import { transition } from '../../../src/orders/model/transition';
 import {
   eventsOf,
   fill,

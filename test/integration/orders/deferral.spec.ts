@@ -1,9 +1,9 @@
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Inventory } from '../../../src/inventory';
 import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS, PAYMENT_REFUND } from '../../../src/orders';
-import { ORDER_LATE_WATCH, ORDER_PAYMENT, PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
+import { ORDER_LATE_WATCH, ORDER_PAYMENT, PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { shiftTimes } from '../../../src/testing/order-timeout-test-kit';
 import {

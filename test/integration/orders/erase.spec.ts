@@ -1,6 +1,6 @@
-import { type NewOrder } from '../../../src/orders/place/new-order';
-import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { OrderTransaction } from '../../../src/orders/order-transaction';
+import { type NewOrder } from '../../../src/orders/model/new-order';
+import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
+import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
 import { fill, newOrder, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 const SECRET = 'jane-doe';

@@ -1,5 +1,5 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
-import { PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
+import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
 import { OpenItems } from '../../../src/orders/retention/purge-orders';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';

@@ -1,5 +1,5 @@
 import { SystemClock } from '../../../src/clock';
-import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
 import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
 import { purgeSteps } from '../../../src/orders/orders.providers';
 import { type OperatorDesk } from './operator-desk';

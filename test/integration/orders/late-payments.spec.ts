@@ -1,6 +1,6 @@
-import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
-import { type OrderPolicyOptions } from '../../../src/orders/order-policies';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
+import { type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import {
   dueOf,

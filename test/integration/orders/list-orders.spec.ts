@@ -1,5 +1,5 @@
 import { type OrderFilter, type OrderPage } from '../../../src/orders';
-import { encodePosition } from '../../../src/orders/read/order-filter';
+import { encodePosition } from '../../../src/orders/model/order-filter';
 import { newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 const HOUR_MS = 3_600_000;

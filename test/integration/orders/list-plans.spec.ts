@@ -1,6 +1,6 @@
 import { type ScopedFilter } from '../../../src/orders';
 import { FindOrders, type FoundOrders } from '../../../src/orders/sql/find-orders';
-import { type OrderPosition } from '../../../src/orders/read/order-filter';
+import { type OrderPosition } from '../../../src/orders/model/order-filter';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 const SCHEMA = 'order_timeout';

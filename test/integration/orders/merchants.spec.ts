@@ -3,7 +3,7 @@ import { type Notification, PaymentObservers, type PaymentProvider, PaymentProvi
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
-import { type NewAttempt } from '../../../src/orders/place/new-order';
+import { type NewAttempt } from '../../../src/orders/model/new-order';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
-import { PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
+import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
 import { OpenItems } from '../../../src/orders/retention/purge-orders';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
 import { dueOf, eventsOf, fill, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';

@@ -1,4 +1,4 @@
-import { type PlaceResult } from '../../../src/orders/place/new-order';
+import { type PlaceResult } from '../../../src/orders/model/new-order';
 import { fill, newOrder, openShop, type Shop, SCHEMA } from './shop';
 import { SystemClock } from '../../../src/clock';
 

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../src/clock';
 import { orderMigrations } from '../../../src/orders';
-import { type NewOrder } from '../../../src/orders/place/new-order';
+import { type NewOrder } from '../../../src/orders/model/new-order';
 import { Purge, resolveRetention, type RetentionOptions } from '../../../src/orders/retention/purge';
 import { purgeSteps } from '../../../src/orders/orders.providers';
 import { fill, newOrder, openShop, SCHEMA, settle, settleUntilDone, type Shop } from './shop';

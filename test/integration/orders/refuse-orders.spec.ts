@@ -1,4 +1,4 @@
-import { type NewOrder, type PlaceResult } from '../../../src/orders/place/new-order';
+import { type NewOrder, type PlaceResult } from '../../../src/orders/model/new-order';
 import { fill, newOrder, openShop, type Shop, SCHEMA, stockOf } from './shop';
 
 const wanting = (quantities: Record<string, number>, overrides: Partial<NewOrder> = {}): NewOrder =>

@@ -1,7 +1,7 @@
 import { type EntityManager, type MigrationInterface } from 'typeorm';
 import { inventoryMigrations } from '../../../src/inventory';
 import { orderMigrations } from '../../../src/orders';
-import { ORDER_STATUSES } from '../../../src/orders/order';
+import { ORDER_STATUSES } from '../../../src/orders/model/order';
 import { FindSamePayments, LockOrders } from '../../../src/orders/sql/lock-orders';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../src/clock';
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
-import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
 import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
 import { purgeSteps } from '../../../src/orders/orders.providers';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';

@@ -1,7 +1,7 @@
 import { SystemClock } from '../../../src/clock';
-import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
-import { OrderTransaction } from '../../../src/orders/order-transaction';
-import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
+import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
+import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
 import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
 import { purgeSteps } from '../../../src/orders/orders.providers';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';

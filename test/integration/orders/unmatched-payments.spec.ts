@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { SCHEMA, settleUntilDone, stockOf } from './shop';
 

@@ -1,5 +1,5 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
-import { refundNumber } from '../../../src/orders/unmatched/unmatched-money';
+import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, type NotificationReader, PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { type FakeProvider } from './fake-provider';

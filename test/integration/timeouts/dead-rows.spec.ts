@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../../src/database';
-import { OverduePages } from '../../../src/timeouts/sweeping/overdue-pages';
-import { SettlementQueries } from '../../../src/timeouts/settling/outcome-recorder';
-import { type BatchSelection, type SettledBatch } from '../../../src/timeouts/settling/outcomes';
+import { OverduePages } from '../../../src/timeouts/engine/overdue-pages';
+import { SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
+import { type BatchSelection, type SettledBatch } from '../../../src/timeouts/model/outcomes';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
 import { ManualClock } from '../../support/manual-clock';

@@ -9,7 +9,7 @@ import {
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
 } from '../../../src/timeouts';
-import { DuplicateTimeoutHandlerError, MissingTimeoutHandlerError } from '../../../src/timeouts/errors';
+import { DuplicateTimeoutHandlerError, MissingTimeoutHandlerError } from '../../../src/timeouts/model/errors';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

@@ -14,7 +14,7 @@ import {
   type TimeoutAction,
   type TimeoutPresence,
   type TimeoutStatus,
-} from '../../../src/timeouts/timeout';
+} from '../../../src/timeouts/model/timeout';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 

@@ -1,4 +1,4 @@
-import { EVENT_OF_STATUS } from '../../../src/orders/transition';
+import { EVENT_OF_STATUS } from '../../../src/orders/model/transition';
 import { historyProblems, reservationProblems } from '../../support/checks/order-checks';
 import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';

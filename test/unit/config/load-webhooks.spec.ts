@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadWebhooks } from '../../../src/service/load-webhooks';
+import { loadWebhooks } from '../../../src/service/load-payment-providers';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const webhook = { url: 'https://shop.example/hook', secrets: [SECRET] };

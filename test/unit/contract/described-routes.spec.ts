@@ -4,7 +4,7 @@ import { type z } from 'zod';
 import { OperationsModule, OrderTimeoutModule } from '../../../src';
 import { ANSWERS, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
 import { type Messages } from '../../../src/contract/amqp/events';
-import { type Operation } from '../../../src/contract/http/operation';
+import { type Operation } from '../../../src/contract/http/order-operations';
 import { OPERATIONS } from '../../../src/contract/http/operations';
 
 type Class = abstract new (...args: never[]) => object;

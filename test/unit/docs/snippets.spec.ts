@@ -5,10 +5,9 @@ import { dirname, join } from 'node:path';
 import { reject } from '../../../src/api/input';
 import { SystemClock } from '../../../src/clock';
 import { newOrderSchema } from '../../../src/orders/input';
-import { orderEvent } from '../../../src/orders/transition';
+import { orderEvent } from '../../../src/orders/model/transition';
 import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
-import { loadPaymentProviders } from '../../../src/service/load-payment-providers';
-import { loadWebhooks } from '../../../src/service/load-webhooks';
+import { loadPaymentProviders, loadWebhooks } from '../../../src/service/load-payment-providers';
 import { placeOf, readSnippets, type Snippet } from '../../support/snippets';
 import { order } from '../orders/orders';
 

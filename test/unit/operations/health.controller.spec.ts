@@ -1,4 +1,4 @@
-import { HealthController } from '../../../src/operations/health.controller';
+import { HealthController } from '../../../src/operations/operations.module';
 import { type MomentaryState, type ServiceState } from '../../../src/operations/service-state';
 
 const UP: MomentaryState = { isReady: true, broker: 'up', messagePath: 'up', transport: 'ladder' };

@@ -11,10 +11,10 @@ import {
   isSameAttempt,
   type PaymentAttempt,
   withStatus,
-} from '../../../src/orders/order';
-import { applyFinding } from '../../../src/orders/lookup/findings';
+} from '../../../src/orders/model/order';
+import { applyFinding } from '../../../src/orders/model/findings';
 import { declareClosed } from '../../../src/orders/operator/close-order';
-import { draftAttempt, bookMoney } from '../../../src/orders/pay/money';
+import { draftAttempt, bookMoney } from '../../../src/orders/model/money';
 import { attempt, money, NOW, order, paid } from './orders';
 
 const SOURCES = ['report', 'provider'] as const;

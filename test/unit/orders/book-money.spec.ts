@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { bookMoney } from '../../../src/orders/pay/money';
-import { type PaymentAttempt } from '../../../src/orders/order';
+import { bookMoney } from '../../../src/orders/model/money';
+import { type PaymentAttempt } from '../../../src/orders/model/order';
 import { attempt, money, order, paid } from './orders';
 
 const SESSION = attempt({ reference: 'cs_1' });

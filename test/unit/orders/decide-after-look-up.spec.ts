@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { type AttemptFinding, type Finding, waitedMs } from '../../../src/orders/lookup/findings';
-import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
-import { decideAfterLookUp as decide } from '../../../src/orders/close/plan-closing';
-import { type LockedOrder } from '../../../src/orders/order';
+import { type AttemptFinding, type Finding, waitedMs } from '../../../src/orders/model/findings';
+import { type PartialPolicy } from '../../../src/orders/model/decide-closing';
+import { decideAfterLookUp as decide } from '../../../src/orders/model/plan-closing';
+import { type LockedOrder } from '../../../src/orders/model/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 
 const DUE = at(-1_000);

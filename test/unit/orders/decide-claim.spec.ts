@@ -1,7 +1,12 @@
-import { type Money } from '../../../src/orders/pay/money';
-import { ADOPTION_MS, decideClaim, mayReassign, neededPayments } from '../../../src/orders/pay/decide-claim';
-import { type PaymentAttempt } from '../../../src/orders/order';
-import { type UnownedMoney } from '../../../src/orders/sql/lock-orders';
+import { type Money } from '../../../src/orders/model/money';
+import {
+  ADOPTION_MS,
+  decideClaim,
+  mayReassign,
+  neededPayments,
+  type UnownedMoney,
+} from '../../../src/orders/model/decide-claim';
+import { type PaymentAttempt } from '../../../src/orders/model/order';
 import { at, attempt, money, order, paid } from './orders';
 
 /** Of another order. */

@@ -3,8 +3,8 @@ import {
   isDue,
   type PartialPolicy,
   refundsOfCancellation,
-} from '../../../src/orders/close/decide-closing';
-import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order';
+} from '../../../src/orders/model/decide-closing';
+import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/model/order';
 import { at, attempt, NOW, order, paid } from './orders';
 
 const PAYMENTS = {

@@ -1,6 +1,6 @@
-import { bookMoney } from '../../../src/orders/pay/money';
+import { bookMoney } from '../../../src/orders/model/money';
 import { decidePayment } from '../../../src/orders/pay/mark-paid';
-import { type LockedOrder, ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order';
+import { type LockedOrder, ORDER_STATUSES, type OrderStatus } from '../../../src/orders/model/order';
 import { attempt, money, order, paid } from './orders';
 
 describe('the meaning of a reported payment', () => {

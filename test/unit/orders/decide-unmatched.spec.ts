@@ -4,7 +4,12 @@ import {
   mayRefundExcess,
   type UnmatchedPolicy,
 } from '../../../src/orders/unmatched/handle-unmatched';
-import { type LockedOrder, ORDER_STATUSES, type PaymentAttempt, ATTEMPT_STATUSES } from '../../../src/orders/order';
+import {
+  type LockedOrder,
+  ORDER_STATUSES,
+  type PaymentAttempt,
+  ATTEMPT_STATUSES,
+} from '../../../src/orders/model/order';
 import { attempt, order, paid } from './orders';
 
 const REVIVE = { latePayment: 'revive-if-stock', surplusPayment: 'refund' } as const;

@@ -8,9 +8,9 @@ import {
   attemptWrites,
   paymentsFound,
   withFindings,
-} from '../../../src/orders/lookup/findings';
+} from '../../../src/orders/model/findings';
 import { nextStep } from '../../../src/orders/lookup/payment-lookups';
-import { type LockedOrder } from '../../../src/orders/order';
+import { type LockedOrder } from '../../../src/orders/model/order';
 import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 
 describe('an attempt that was never handed over', () => {

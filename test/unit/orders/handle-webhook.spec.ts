@@ -1,9 +1,9 @@
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
-import { type ReportedPayment } from '../../../src/orders/pay/reported-payment';
+import { type ReportedPayment } from '../../../src/orders/model/reported-payment';
 import { type OrderStore } from '../../../src/orders/sql/order-store';
-import { type UnmatchedMoney } from '../../../src/orders/unmatched/unmatched-money';
-import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/order';
+import { type UnmatchedMoney } from '../../../src/orders/model/unmatched-money';
+import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/model/order';
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';

@@ -1,9 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { applyFinding } from '../../../src/orders/lookup/findings';
-import { closesAt, decideClosing } from '../../../src/orders/close/decide-closing';
-import { unmatchedFromAttempt } from '../../../src/orders/unmatched/unmatched-money';
-import { moneyReceived } from '../../../src/orders/pay/money';
+import { applyFinding } from '../../../src/orders/model/findings';
+import { closesAt, decideClosing } from '../../../src/orders/model/decide-closing';
+import { unmatchedFromAttempt } from '../../../src/orders/model/unmatched-money';
+import { moneyReceived } from '../../../src/orders/model/money';
 import { nextStep } from '../../../src/orders/lookup/payment-lookups';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
 import { ReadAttempts } from '../../../src/orders/sql/order-rows';

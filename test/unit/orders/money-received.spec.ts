@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { moneyReceived } from '../../../src/orders/pay/money';
-import { heldAmountOf, type PaymentAttempt } from '../../../src/orders/order';
+import { moneyReceived } from '../../../src/orders/model/money';
+import { heldAmountOf, type PaymentAttempt } from '../../../src/orders/model/order';
 import { at, attempt, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {

@@ -1,10 +1,10 @@
-import { bookMoney } from '../../../src/orders/pay/money';
-import { decideAssignment } from '../../../src/orders/unmatched/assign-unmatched';
+import { bookMoney } from '../../../src/orders/model/money';
+import { decideAssignment } from '../../../src/orders/operator/assign-unmatched';
 import { decideManualClose, declareClosed } from '../../../src/orders/operator/close-order';
 import { decideManualRefund } from '../../../src/orders/operator/refund-payment';
 import { decideRevival } from '../../../src/orders/operator/revive-order';
 import { type UnmatchedPayment } from '../../../src/orders/unmatched/unmatched-payment';
-import { ORDER_STATUSES, type PaymentAttempt } from '../../../src/orders/order';
+import { ORDER_STATUSES, type PaymentAttempt } from '../../../src/orders/model/order';
 import { attempt, money, NOW, order, paid } from './orders';
 
 const A1 = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };

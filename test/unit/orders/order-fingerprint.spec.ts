@@ -1,5 +1,5 @@
-import { type NewOrder } from '../../../src/orders/place/new-order';
-import { orderFingerprint } from '../../../src/orders/place/order-draft';
+import { type NewOrder } from '../../../src/orders/model/new-order';
+import { orderFingerprint } from '../../../src/orders/model/order-draft';
 
 const base = {
   id: 'o-1',

@@ -1,4 +1,4 @@
-import { OrderPolicies } from '../../../src/orders/order-policies';
+import { OrderPolicies } from '../../../src/orders/model/order-policies';
 
 describe('order policies', () => {
   const policies = new OrderPolicies({

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodePosition, encodePosition } from '../../../src/orders/read/order-filter';
+import { decodePosition, encodePosition } from '../../../src/orders/model/order-filter';
 
 const id = fc.stringMatching(/^[A-Za-z0-9_:.-]{1,64}$/);
 const createdAt = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true });

@@ -1,4 +1,10 @@
-import { canTransition, isUndecided, ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../../src/orders/order';
+import {
+  canTransition,
+  isUndecided,
+  ORDER_STATUSES,
+  type OrderStatus,
+  TRANSITIONS,
+} from '../../../src/orders/model/order';
 
 describe('the order status table', () => {
   it('reaches every status from PENDING', () => {

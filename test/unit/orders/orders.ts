@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { type Money } from '../../../src/orders/pay/money';
-import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/findings';
-import { type LockedOrder, type PaymentAttempt } from '../../../src/orders/order';
+import { type Money } from '../../../src/orders/model/money';
+import { type AttemptFinding, type Finding } from '../../../src/orders/model/findings';
+import { type LockedOrder, type PaymentAttempt } from '../../../src/orders/model/order';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
 
 export const NOW = new Date('2026-01-01T12:00:00Z');

@@ -1,7 +1,7 @@
-import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/findings';
-import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
-import { planClosing } from '../../../src/orders/close/plan-closing';
-import { type LockedOrder } from '../../../src/orders/order';
+import { type AttemptFinding, type Finding } from '../../../src/orders/model/findings';
+import { type PartialPolicy } from '../../../src/orders/model/decide-closing';
+import { planClosing } from '../../../src/orders/model/plan-closing';
+import { type LockedOrder } from '../../../src/orders/model/order';
 import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 
 const PART: Finding = { ...PAID_OUTCOME, amount: 99n };

@@ -1,6 +1,6 @@
-import { BacklogDrainer } from '../../../src/timeouts/wake-ups/due-queue';
+import { BacklogDrainer } from '../../../src/timeouts/engine/due-queue';
 import { type TimeoutCause } from '../../../src/timeouts';
-import { type WorkItem } from '../../../src/timeouts/wake-ups/wake-up';
+import { type WorkItem } from '../../../src/timeouts/model/wake-up';
 import { ManualClock } from '../../support/manual-clock';
 
 const PAGE = 100;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { bisectFailures as bisect, type BatchWork } from '../../../src/timeouts/settling/isolated-batches';
-import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/errors';
+import { bisectFailures as bisect, type BatchWork } from '../../../src/timeouts/engine/isolated-batches';
+import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/model/errors';
 
 /** One object that both settles the items and knows the database. */
 type Plan = BatchWork<number> & { isolate(items: readonly number[]): void; isDatabaseAvailable(): Promise<boolean> };

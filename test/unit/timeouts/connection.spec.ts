@@ -5,7 +5,7 @@ import {
   endConnection,
   findConnectionProblems,
   openConnection,
-} from '../../../src/timeouts/timeouts-options';
+} from '../../../src/timeouts/model/timeouts-options';
 import { poolGaps } from '../../../src/timeouts/startup/assert-database';
 import { ManualClock } from '../../support/manual-clock';
 

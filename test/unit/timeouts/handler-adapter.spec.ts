@@ -6,8 +6,8 @@ import {
   LOOK_UP,
   DONE,
   type TimeoutOutcome,
-} from '../../../src/timeouts/timeout';
-import { HandlerContractError } from '../../../src/timeouts/errors';
+} from '../../../src/timeouts/model/timeout';
+import { HandlerContractError } from '../../../src/timeouts/model/errors';
 
 const tx = {} as EntityManager;
 const { signal } = new AbortController();

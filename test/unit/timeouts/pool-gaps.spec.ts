@@ -1,5 +1,5 @@
 import { poolGaps } from '../../../src/timeouts/startup/assert-database';
-import { dataSourceOptions } from '../../../src/service/open-database';
+import { dataSourceOptions } from '../../../src/service/create-service';
 
 const gapsOf = (options: object): string | undefined => poolGaps({ options: { type: 'postgres', ...options } });
 

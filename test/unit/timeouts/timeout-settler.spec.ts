@@ -4,10 +4,10 @@ import { type EntityManager, QueryFailedError } from 'typeorm';
 import { SystemClock } from '../../../src/clock';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
-import { type SettlementRun } from '../../../src/timeouts/timeout';
-import { type BatchSelection, type BusyRow } from '../../../src/timeouts/settling/outcomes';
-import { type OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/settling/outcome-recorder';
-import { TimeoutSettler } from '../../../src/timeouts/settling/timeout-settler';
+import { type SettlementRun } from '../../../src/timeouts/model/timeout';
+import { type BatchSelection, type BusyRow } from '../../../src/timeouts/model/outcomes';
+import { type OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
+import { TimeoutSettler } from '../../../src/timeouts/engine/timeout-settler';
 import { dataSourceStub } from '../../support/data-source-stub';
 
 const KIND = 'some.kind';

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { InvalidOptionsError } from '../../../src/errors';
-import { resolveTimeoutsOptions, type TimeoutsOptions } from '../../../src/timeouts/timeouts-options';
+import { resolveTimeoutsOptions, type TimeoutsOptions } from '../../../src/timeouts/model/timeouts-options';
 
 const dataSource = { options: { type: 'postgres' } } as DataSource;
 const least: TimeoutsOptions = { dataSource, rabbit: { urls: ['amqp://broker'] } };

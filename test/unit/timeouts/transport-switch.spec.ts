@@ -10,7 +10,7 @@ import {
   TopologyNames,
 } from '../../../src/rabbit';
 import { TimeoutObservers } from '../../../src/timeouts';
-import { type ResolvedTimeoutsOptions } from '../../../src/timeouts/timeouts-options';
+import { type ResolvedTimeoutsOptions } from '../../../src/timeouts/model/timeouts-options';
 import { TransportSwitch } from '../../../src/timeouts/message-path/transport-switch';
 import { ManualClock } from '../../support/manual-clock';
 

@@ -1,5 +1,5 @@
-import { type ScheduleTimeout } from '../../../src/timeouts/timeout';
-import { InvalidTimeoutError } from '../../../src/timeouts/errors';
+import { type ScheduleTimeout } from '../../../src/timeouts/model/timeout';
+import { InvalidTimeoutError } from '../../../src/timeouts/model/errors';
 import { isValidKind, validateRequests } from '../../../src/timeouts/scheduling/timeout-scheduler';
 
 const good: ScheduleTimeout = { kind: 'order.payment', key: 'o-1', afterMs: 1_000 };

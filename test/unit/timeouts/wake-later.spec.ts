@@ -1,7 +1,7 @@
-import { type BusyRow } from '../../../src/timeouts/settling/outcomes';
-import { type TimeoutCause } from '../../../src/timeouts/timeout';
-import { wakeLater } from '../../../src/timeouts/wake-ups/wake-up-settlement';
-import { type WorkItem } from '../../../src/timeouts/wake-ups/wake-up';
+import { type BusyRow } from '../../../src/timeouts/model/outcomes';
+import { type TimeoutCause } from '../../../src/timeouts/model/timeout';
+import { wakeLater } from '../../../src/timeouts/engine/wake-up-settlement';
+import { type WorkItem } from '../../../src/timeouts/model/wake-up';
 
 const NOW = 1_000_000;
 const REMAINING = 60_000;

@@ -24,24 +24,24 @@ const before = (point: CrashPoint, file: string, find: string): Patch => {
 export const HOOKS: readonly Patch[] = [
   {
     name: 'within-transaction',
-    file: 'timeouts/settling/timeout-settler.js',
+    file: 'timeouts/engine/timeout-settler.js',
     find: 'const { due: rows, early = [] } = await selection.lock(tx);',
     replace: `const { due: rows, early = [] } = await selection.lock(tx); if (rows.length > 0) ${at('within-transaction')}`,
   },
   before(
     'between-claim-and-provider',
-    'timeouts/lookups/external-lookups.js',
+    'timeouts/engine/external-lookups.js',
     'const answer = await this.lookUpWithin(',
   ),
   {
     name: 'between-provider-and-commit',
-    file: 'timeouts/lookups/external-lookups.js',
+    file: 'timeouts/engine/external-lookups.js',
     find: 'this.answers.add({ ...leased, answer });',
     replace: `${at('between-provider-and-commit')} this.answers.add({ ...leased, answer });`,
   },
   {
     name: 'between-commit-and-ack',
-    file: 'timeouts/wake-ups/wake-up-settlement.js',
+    file: 'timeouts/engine/wake-up-settlement.js',
     find: 'committed(batch, items) {',
     replace: `committed(batch, items) { if (items.length > 0) ${at('between-commit-and-ack')}`,
   },

@@ -29,13 +29,13 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a run of a handler that never ends keeps its lane, its rows and its connection',
     patches: [
       patch(
-        'timeouts/settling/timeout-settler.js',
+        'timeouts/engine/timeout-settler.js',
         'return (0, handler_adapter_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.handleBatch(due, tx, run));',
         'return handler.handleBatch(due, tx, run);',
       ),
     ],
     // The server ends a session that is idle in a transaction for 5 s, and the rows are free again without us.
-    without: [patch('orders/order-timeouts.js', 'idleTimeoutMs: 5_000,', 'idleTimeoutMs: 600_000,')],
+    without: [patch('orders/model/order-timeouts.js', 'idleTimeoutMs: 5_000,', 'idleTimeoutMs: 600_000,')],
     kinds: ['hang-a-handler'],
     faults: 6,
     breaks: ['late', 'unclosed'],

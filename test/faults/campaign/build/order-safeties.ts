@@ -1,13 +1,13 @@
 import { patch, type Safety } from './safety';
 
 const NO_SWEEP = patch(
-  'timeouts/sweeping/sweep.js',
+  'timeouts/engine/sweep.js',
   'async tick(signal) {',
   'async tick(signal) { this.caughtUp = true; if (signal) return false;',
 );
 
 const BELIEVE_THE_HINT = patch(
-  'timeouts/wake-ups/wake-up-settlement.js',
+  'timeouts/engine/wake-up-settlement.js',
   '!row.busy && (row.remaining_ms <= 0 || isAbandoned(row))',
   '!row.busy',
 );
@@ -33,12 +33,12 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: "a message of an older generation is believed, and nobody looks at the row's own time",
     patches: [
       patch(
-        'timeouts/wake-ups/wake-up.js',
+        'timeouts/model/wake-up.js',
         'const wanted = anyGeneration.has(key) ? null : generation;',
         'const wanted = null;',
       ),
       BELIEVE_THE_HINT,
-      patch('orders/close/decide-closing.js', 'if (now < dueAt)', 'if (now < 0)'),
+      patch('orders/model/decide-closing.js', 'if (now < dueAt)', 'if (now < 0)'),
     ],
     kinds: [],
     faults: 0,
@@ -134,12 +134,12 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: "what is due is decided by the process's clock instead of the database's",
     patches: [
       patch(
-        'timeouts/settling/database-clock.js',
+        'timeouts/engine/database-clock.js',
         'return this.clock.monotonic() + this.offset;',
         'return Date.now();',
       ),
       BELIEVE_THE_HINT,
-      patch('orders/close/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
+      patch('orders/model/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
     ],
     kinds: ['clock-jump'],
     faults: 10,

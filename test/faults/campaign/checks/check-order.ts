@@ -1,5 +1,5 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
-import { EVENT_OF_STATUS } from '../../../../src/orders/transition';
+import { EVENT_OF_STATUS } from '../../../../src/orders/model/transition';
 import { type OrderRecord } from '../../../support/checks/facts';
 import { historyProblems, reservationProblems } from '../../../support/checks/order-checks';
 import { type EventRecord } from '../stream/event-record';

@@ -1,0 +1,172 @@
+import {
+  type LockedOrder,
+  isUndecided,
+  canTakeMoney,
+  isBooked,
+  isOtherPayment,
+  isSameAttempt,
+  isSamePayment,
+  isUnconfirmed,
+  type AttemptKey,
+  type PaidSource,
+  type PaymentAttempt,
+  type PaymentNames,
+  yieldsToProvider,
+  areTwoPayments,
+} from './order';
+import { type Money, moneyReceived } from './money';
+
+/**
+ * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
+ * must find out whether that is right: other orders have it, too, or a person may have settled it under another name.
+ */
+type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
+
+/**
+ * A checkout may place its order a few minutes after the buyer has paid. Older money is that of somebody else, so whoever
+ * names its reference does not get it without a person.
+ */
+export const ADOPTION_MS = 15 * 60_000;
+
+/**
+ * Pure: decides whether an order takes a payment. A report yields to any other order: its transaction id never names an
+ * attempt that another order registered. The provider's word about an attempt that this order registered outranks what
+ * was only reported elsewhere, and so does a person's decision. Money that came long before the order is not for it.
+ *
+ * @param known what is known under the names of this payment.
+ */
+export function decideClaim(
+  order: LockedOrder,
+  money: Money,
+  known: Pick<SamePayments, 'attempts' | 'unowned'>,
+  wasBooked: boolean,
+): ClaimDecision {
+  const isReport = money.source === 'report' && !money.isAssigned;
+  const others = othersWith(order, money, known);
+  const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
+  if (!wasBooked && !money.isAssigned && unownedOf(money, known).some((one) => isTooOld(one, order))) return 'refused';
+  if (holders.length === 0) return !wasBooked && isSecondOfSettled(order, money) ? 'disputed' : 'taken';
+  const isOutranked = money.isAssigned
+    ? holders.every((holder) => mayReassign(holder, money))
+    : money.source === 'provider' && isRegistered(order, money) && holders.every((holder) => yields(holder, money));
+  // The person who has settled a false report may have paid this very payment back.
+  const isSettled = holders.some(({ status }) => status === 'SETTLED');
+  if (isOutranked) return isSettled && !money.isAssigned ? 'disputed' : 'outranks';
+  if (!wasBooked) return 'refused';
+  const isTwice = holders.some((holder) => isBooked(holder) && !isOtherPayment(holder, money));
+  return money.source === 'provider' && isTwice ? 'disputed' : 'taken';
+}
+
+/** Pure: the attempts of other orders that have this payment, or are registered under a name of it. */
+export function othersWith(
+  { id }: Pick<LockedOrder, 'id'>,
+  money: Money,
+  { attempts }: Pick<SamePayments, 'attempts'>,
+): PaymentAttempt[] {
+  return attempts.filter((other) => other.orderId !== id && isSamePayment(other, money));
+}
+
+/** A settled report does not say which of several payments under its reference the person has settled. */
+function isSecondOfSettled({ attempts }: LockedOrder, { isAssigned, secondOf, ...money }: Money): boolean {
+  if (isAssigned || secondOf === undefined) return false;
+  const first = { ...money, reference: secondOf };
+  return attempts.some((one) => one.status === 'SETTLED' && isSameAttempt(one, first));
+}
+
+function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedOrder): boolean {
+  return createdAt.getTime() < order.createdAt.getTime() - ADOPTION_MS;
+}
+
+/** A second payment has a row under its own name, which the other order must not have. */
+function yields(holder: PaymentAttempt, money: Money): boolean {
+  return yieldsToProvider(holder) && !(money.secondOf !== undefined && isSameAttempt(holder, money));
+}
+
+/** Pure: whether a person may take the payment from this attempt of another order. */
+export function mayReassign(holder: PaymentAttempt, money: Money): boolean {
+  const yields = money.source === 'provider' ? yieldsToProvider(holder) : isUnconfirmed(holder);
+  return yields && !isSameAttempt(holder, money);
+}
+
+/**
+ * Pure: whether this attempt of another order goes with the payment that a person assigns. Its order holds no money by it,
+ * and the provider has confirmed money under its reference, which can be paid once.
+ */
+export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
+  const isEmpty = canTakeMoney(holder) || holder.status === 'CLOSED';
+  return isEmpty && money.source === 'provider' && isSameAttempt(holder, money);
+}
+
+/** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */
+export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
+  if (order.status !== 'PAID' && !isUndecided(order.status)) return [];
+  const money = moneyReceived(order, order.attempts);
+  const surplus = money.type === 'sufficient' ? money.surplus : [];
+  return order.attempts.filter((attempt) => attempt.status === 'PAID' && !surplus.includes(attempt));
+}
+
+/** Pure: whether the order has enough money, and needs this payment for it. */
+export function isPaidBy(order: LockedOrder, payment: PaymentAttempt): boolean {
+  return moneyReceived(order, order.attempts).type === 'sufficient' && neededPayments(order).includes(payment);
+}
+
+function isRegistered({ attempts }: LockedOrder, money: Money): boolean {
+  const under = { ...money, reference: money.secondOf ?? money.reference };
+  const isIts = (attempt: PaymentAttempt): boolean =>
+    isSameAttempt(attempt, under) || (isBooked(attempt) && isSamePayment(attempt, money));
+  return attempts.some((attempt) => attempt.registered && isIts(attempt));
+}
+
+/** Pure: returns unowned money as a payment. @param now the payment time if none was stored. */
+export function unownedMoney({ evidence, ...told }: UnownedMoney, now: Date): Money {
+  const { provider, reference, merchantAccount, transactionId, amount, currency, source } = told;
+  const { paidAt } = evidence;
+  const at = typeof paidAt === 'string' ? new Date(paidAt) : now;
+  const money = { provider, reference, merchantAccount, transactionId, amount, currency, source };
+  return { ...money, paidAt: Number.isNaN(at.getTime()) ? now : at };
+}
+
+/** The names under which everything that is known of this payment is found. */
+export function namesOfMoney(told: Money, named: Money): readonly Money[] {
+  return told === named ? [told] : [told, named];
+}
+
+/** Pure: returns the unowned money that is this payment. A report may have a transaction id of its own. */
+export function unownedOf(money: Money, { unowned }: Pick<SamePayments, 'unowned'>): UnownedMoney[] {
+  const isOther = (one: UnownedMoney): boolean => money.source === 'provider' && areTwoPayments(one, money);
+  return unowned.filter((one) => isSamePayment(one, money) && !isOther(one));
+}
+
+/** Money that no order has. `id` is its row in unmatched_payment. */
+export interface UnownedMoney extends PaymentNames {
+  readonly id: string;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly source: PaidSource;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  /** When it was told of first. */
+  readonly createdAt: Date;
+}
+
+/** Everything that is known about payments under any of their names. */
+export interface SamePayments {
+  readonly attempts: readonly PaymentAttempt[];
+  /** The same payments as money that a provider has confirmed and no order has. */
+  readonly unowned: readonly UnownedMoney[];
+  /** What is left of those that a person has settled, or whose order was erased or purged. */
+  readonly handled: readonly HandledPayment[];
+}
+
+/** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
+export interface HandledPayment extends AttemptKey {
+  /** `settled`: a person has dealt with it · `booked`, `refunded`: an order had it, or had refunded it or a part, that was erased or purged. */
+  readonly fate: 'settled' | 'booked' | 'refunded';
+  /** Null: a person has settled it without an order. */
+  readonly orderId: string | null;
+  readonly source: PaidSource;
+  /** Null: unknown, because it was another name of the payment. */
+  readonly amount: bigint | null;
+  readonly currency: string | null;
+  /** It had another transaction id under this reference, so it is another payment if a provider says so. */
+  readonly isOther: boolean;
+}

@@ -1,0 +1,273 @@
+import { assertNever } from '../../errors';
+import { type PaidOutcome, type PaymentEvidence } from '../../payments';
+import { type DueTimeout } from '../../timeouts';
+import {
+  type AttemptName,
+  canTakeMoney,
+  type PaymentAttempt,
+  withStatus,
+  type LockedOrder,
+  isSameRow,
+  isUndecided,
+  isUnconfirmed,
+} from './order';
+import { bookMoney, type Money, isPaidByReports, type AttemptWrite } from './money';
+
+/** The result of a complete look-up of one attempt. */
+export type Finding =
+  | PaidOutcome
+  /** Proven to take no more money. */
+  | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence }
+  /** The buyer is paying, or the money is on its way or on hold. */
+  | { readonly type: 'IN_PROGRESS'; readonly reason: string }
+  /**
+   * Unknown to the provider, which proves nothing before `finalAt`. Null: the attempt has no time_expire to wait for.
+   */
+  | { readonly type: 'NOT_FOUND_YET'; readonly finalAt: Date | null }
+  /** `isKnownThere`: an earlier answer of the provider showed that it knows the attempt. */
+  | {
+      readonly type: 'UNKNOWN';
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      readonly isKnownThere?: true;
+      /** Another look-up brings nothing new. */
+      readonly needsPerson?: boolean;
+      /** An operator has paused the provider, so it was not asked. */
+      readonly paused?: boolean;
+    }
+  /** A payment was reported, and the provider contradicts it. */
+  | { readonly type: 'UNCONFIRMED'; readonly reason: string }
+  /** This process has no such provider. */
+  | { readonly type: 'NO_PROVIDER'; readonly reason: string };
+
+/** A finding and the attempt that it belongs to. */
+export interface AttemptFinding extends AttemptName {
+  readonly finding: Finding;
+  /** A person had settled the payment that was found before its attempt was registered. @default false */
+  readonly isSettled?: boolean;
+}
+
+/**
+ * Pure: returns the attempt after a finding that is not a payment. Final attempts, and attempts that the finding does
+ * not change, are returned as the same object.
+ */
+export function applyFinding(attempt: PaymentAttempt, finding: Exclude<Finding, PaidOutcome>): PaymentAttempt {
+  if (!canTakeMoney(attempt)) return attempt;
+  switch (finding.type) {
+    case 'CLOSED':
+      return withStatus(attempt, 'CLOSED');
+    case 'UNKNOWN':
+      // An attempt that was never handed over stays recognizable as such.
+      if (attempt.status === 'CREATED' && !finding.isKnownThere) return attempt;
+      return withStatus(attempt, 'UNKNOWN');
+    case 'IN_PROGRESS':
+      return withStatus(attempt, 'OPEN');
+    case 'NOT_FOUND_YET':
+    case 'UNCONFIRMED':
+    case 'NO_PROVIDER':
+      return attempt;
+    default:
+      return assertNever(finding);
+  }
+}
+
+/** Pure: returns the order with its attempts after the findings. Unchanged attempts stay the same objects. */
+export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
+  return findings.reduce(withFinding, order);
+}
+
+/** The attempts that the findings have changed, ready to be written. */
+export function attemptWrites(
+  before: LockedOrder,
+  after: LockedOrder,
+  findings: readonly AttemptFinding[],
+): AttemptWrite[] {
+  const changed = after.attempts.filter((attempt) => !before.attempts.includes(attempt));
+  return changed.map((attempt) => {
+    const isNew = !before.attempts.some((one) => isSameRow(one, attempt));
+    return { attempt, isNew, evidence: evidenceOf(attempt, findings) };
+  });
+}
+
+/** The payments among the findings. */
+export function paymentsFound(findings: readonly AttemptFinding[]): Money[] {
+  return findings.flatMap((found) => (found.finding.type === 'PAID' ? [moneyOf(found, found.finding)] : []));
+}
+
+function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
+  const { finding } = found;
+  const asked = order.attempts.find((attempt) => isSameRow(attempt, found));
+  // It was registered for another order, or removed, after it was looked up.
+  if (!asked) return order;
+  if (finding.type === 'PAID') return bookMoney(order, moneyOf(found, finding)).after;
+  const changed = applyFinding(asked, finding);
+  if (changed === asked) return order;
+  return { ...order, attempts: order.attempts.map((attempt) => (attempt === asked ? changed : attempt)) };
+}
+
+function moneyOf(
+  { provider, reference, merchantAccount, resolvedAccount, isSettled = false }: Omit<AttemptFinding, 'finding'>,
+  { amount, currency, paidAt, transactionId }: Extract<Finding, { type: 'PAID' }>,
+): Money {
+  const names = { provider, reference, merchantAccount, resolvedAccount: resolvedAccount ?? null, transactionId };
+  return { ...names, amount, currency, paidAt, source: 'provider', isSettled };
+}
+
+/** A second payment under one reference is named by its transaction id. */
+function hasId({ provider, finding }: AttemptFinding, { provider: of, reference }: PaymentAttempt): boolean {
+  return finding.type === 'PAID' && provider === of && finding.transactionId === reference;
+}
+
+function evidenceOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): AttemptWrite['evidence'] {
+  const own = findings.find((found) => isSameRow(found, attempt)) ?? findings.find((found) => hasId(found, attempt));
+  const finding = own?.finding;
+  switch (finding?.type) {
+    case 'PAID':
+    case 'CLOSED':
+      return { ...finding.evidence };
+    case 'UNKNOWN':
+    case 'IN_PROGRESS':
+      return { reason: finding.reason };
+    default:
+      return null;
+  }
+}
+
+/** How long to wait before the next look-up, and whether this wait counts toward the timeout's maxAttempts. */
+export interface Wait {
+  readonly reason: string;
+  /** Milliseconds; absent: the engine's back-off. */
+  readonly afterMs?: number;
+  readonly counted: boolean;
+  /** A provider was not asked, because an operator has paused it. The time until the waits count begins anew. */
+  readonly unasked?: boolean;
+}
+
+/** A finding that decides nothing yet. */
+export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
+
+const SECOND = 1_000;
+
+const MINUTE = 60 * SECOND;
+
+const HOUR = 60 * MINUTE;
+
+/**
+ * After this time without a result, runs count, so that what waits is parked with an alert instead of being looked up
+ * forever.
+ */
+export const MAX_DEFER_MS = 24 * HOUR;
+
+/**
+ * Pure: returns how long look-ups have brought no result. It counts from the first one, not from when the timeout became
+ * due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
+ */
+export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 'dueAt'>, now: Date): number {
+  return now.getTime() - (askedSince ?? dueAt).getTime();
+}
+
+/** Pure: returns the wait for a finding, `waitedMs` after the first look-up. */
+export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
+  const counted = waitedMs > MAX_DEFER_MS;
+  switch (finding.type) {
+    case 'NO_PROVIDER':
+      return { reason: finding.reason, counted: true };
+    case 'IN_PROGRESS':
+      // A bank debit may take days. It is looked up until it ends, and never parked.
+      return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
+    case 'NOT_FOUND_YET':
+      return notFound(finding.finalAt, waitedMs, now, counted);
+    case 'UNCONFIRMED':
+      return { reason: finding.reason, counted: true };
+    case 'UNKNOWN': {
+      if (finding.needsPerson) return { reason: finding.reason, counted: true };
+      const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
+      if (finding.paused) return { reason: finding.reason, counted: false, afterMs, unasked: true };
+      return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
+    }
+    default:
+      return assertNever(finding);
+  }
+}
+
+/** The wait that ends first. A counted wait may park the order, so it is used only if all waits are counted. */
+export function shortestOf(waits: readonly Wait[]): Wait | undefined {
+  const uncounted = waits.filter((wait) => !wait.counted);
+  const candidates = uncounted.length > 0 ? uncounted : waits;
+  const msOf = ({ afterMs = Infinity }: Wait): number => afterMs;
+  const shortest = candidates.reduce<Wait | undefined>(
+    (best, wait) => (best && msOf(best) <= msOf(wait) ? best : wait),
+    undefined,
+  );
+  return shortest && waits.some(({ unasked }) => unasked) ? { ...shortest, unasked: true } : shortest;
+}
+
+/**
+ * The recovery of a provider must be noticed within seconds, but a provider that stays unavailable must not be flooded.
+ */
+function unknownMs(waitedMs: number): number {
+  if (waitedMs < 30 * SECOND) return 2 * SECOND;
+  if (waitedMs < 5 * MINUTE) return 5 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+/** WeChat Pay asks for 3 to 5 s before the next query while the buyer enters the password. */
+function inProgressMs(waitedMs: number): number {
+  if (waitedMs < 10 * MINUTE) return 4 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: boolean): Wait {
+  // The buyer may scan the code in the meantime, so look it up before `finalAt`, too.
+  const pollMs = waitedMs < HOUR ? 15 * SECOND : MINUTE;
+  if (finalAt) {
+    const untilMs = finalAt.getTime() - now.getTime();
+    // `finalAt` has passed by this clock, but not by the provider's clock, which is behind.
+    const leftMs = untilMs > 0 ? Math.max(untilMs, SECOND / 2) : 5 * SECOND;
+    return {
+      reason: `not known to the provider; final at ${finalAt.toISOString()}`,
+      afterMs: Math.min(leftMs, pollMs),
+      counted: false,
+    };
+  }
+  const reason =
+    'not known to the provider, and the attempt has no timeExpire that would make this final; ' +
+    'make sure that it can no longer be paid, register it again with a timeExpire, and replay the timeout';
+  return { reason, counted, ...(counted ? {} : { afterMs: pollMs }) };
+}
+
+/** Providers answer from replicas that lag behind their notifications. None lags longer than this. */
+const LONGEST_LAG_MS = 10 * MINUTE;
+
+/**
+ * Pure: returns how long to wait before the next look-up of an order. `due` was scheduled by a notification or report.
+ * Undefined: the answers are final. `order` is its state after those answers.
+ */
+export function waitForProviders(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  due: Pick<DueTimeout, 'askedSince' | 'dueAt'>,
+): Wait | undefined {
+  const waits = findings.flatMap((found): Wait[] => {
+    const { provider, reference, finding } = found;
+    const isReported = order.attempts.some((attempt) => isUnconfirmed(attempt) && isSameRow(attempt, found));
+    if (finding.type !== 'UNKNOWN' && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
+    const wait = waitForFinding(finding, waitedMs(due, now), now);
+    return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
+  });
+  return shortestOf([...waits, ...waitForLag(order, findings, now.getTime() - due.dueAt.getTime())]);
+}
+
+/**
+ * The reported change may not be visible yet. It may be a payment, and nobody else asks for it: an undecided order may
+ * have no deadline, and one that is paid only by a report has nothing to wait for.
+ */
+function waitForLag(order: LockedOrder, findings: readonly AttemptFinding[], sinceMs: number): Wait[] {
+  const isDoubted =
+    isPaidByReports(order, order.attempts) && findings.some(({ finding }) => finding.type === 'UNCONFIRMED');
+  const isOpen = isUndecided(order.status) && order.attempts.some(canTakeMoney);
+  if (!(isDoubted || isOpen) || sinceMs >= LONGEST_LAG_MS) return [];
+  const afterMs = sinceMs < 10 * SECOND ? 5 * SECOND : sinceMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
+  return [{ reason: 'the providers show no payment yet', counted: false, afterMs }];
+}

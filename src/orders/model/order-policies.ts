@@ -1,0 +1,243 @@
+import { ownValue, InvalidOptionsError } from '../../errors';
+
+/** Resolves policies: the order's own value, then its merchant's, then the global one. */
+export class OrderPolicies {
+  private readonly base: OrderPolicy;
+  private readonly merchants: ReadonlyMap<string, OrderPolicy>;
+
+  /** @throws InvalidOptionsError that names every invalid value. */
+  constructor({ merchants = {}, ...base }: OrderPolicyOptions = {}) {
+    checkPolicyOptions({ ...base, merchants });
+    this.base = resolvePolicy(base);
+    this.merchants = new Map(Object.entries(merchants).map(([id, own]) => [id, resolvePolicy(base, own)]));
+  }
+
+  /** Whether orders of any merchant are announced. */
+  get sendPlacedEvents(): boolean {
+    return [this.base, ...this.merchants.values()].some(({ placedEvents }) => placedEvents === 'send');
+  }
+
+  of(merchantId: string): OrderPolicy {
+    return this.merchants.get(merchantId) ?? this.base;
+  }
+
+  /** Grace of an order: its own or its merchant's, but at least what its payment method needs. */
+  graceMs(merchantId: string, provider?: string, own?: number): number {
+    const policy = this.of(merchantId);
+    const ofMethod = provider === undefined ? undefined : ownValue(policy.graceMsByProvider, provider);
+    return Math.max(own ?? policy.graceMs, ofMethod ?? 0);
+  }
+
+  /** Whether a payment window is within the merchant's limits. */
+  allowsWindow(merchantId: string, windowMs: number): boolean {
+    const { minPaymentWindowMs, maxPaymentWindowMs } = this.of(merchantId);
+    return windowMs >= minPaymentWindowMs && windowMs <= maxPaymentWindowMs;
+  }
+}
+
+/** How long buyers have, and what happens around the deadline. All values are in milliseconds. */
+export interface OrderPolicy {
+  /** From placing the order to its deadline. @default 1_800_000 (30 min) */
+  readonly paymentWindowMs: number;
+  /** From the deadline to the start of closing. The buyer never sees it. @default 0 */
+  readonly graceMs: number;
+  /** Longer grace for single payment methods, by provider name. @default {} */
+  readonly graceMsByProvider: Readonly<Record<string, number>>;
+  /** How long before the deadline `order.expiring` is sent; empty for never. @default [300_000] (5 min) */
+  readonly reminderOffsetsMs: readonly number[];
+  /** Shortest payment window that an order may request. @default 0 */
+  readonly minPaymentWindowMs: number;
+  /** Longest payment window that an order may request, including extensions. @default 31_622_400_000 (366 days) */
+  readonly maxPaymentWindowMs: number;
+  /**
+   * What happens to money that arrives after the order was closed.
+   * - `revive-if-stock`: the order becomes PAID if its goods are in stock; otherwise the money is refunded.
+   * - `refund`: it is refunded.
+   * - `keep`: it waits for a person in unmatched_payment.
+   *
+   * Money for a canceled order never revives it. @default 'revive-if-stock'
+   */
+  readonly latePayment: 'revive-if-stock' | 'refund' | 'keep';
+  /** What happens to a payment that the order does not need, because another one has paid it. @default 'refund' */
+  readonly surplusPayment: 'refund' | 'keep';
+  /**
+   * What happens to money that is too much although the order needs each payment: `keep`, or `refund-excess`: the excess
+   * is refunded if the provider can refund a part of a payment. Otherwise it is kept. @default 'keep'
+   */
+  readonly overpayment: 'keep' | 'refund-excess';
+  /**
+   * What happens at the deadline to an order that is paid in part or in another currency: `refund-and-close`, or
+   * `park`: it keeps its stock and waits for a person. @default 'refund-and-close'
+   */
+  readonly partialPayment: 'refund-and-close' | 'park';
+  /**
+   * How long after the end of an order its closed attempts are looked up again, because notifications get lost and a
+   * close may be confirmed too early; empty for never. @default [1 min, 10 min, 2 h, 25 h]: later than every provider's
+   * last repetition of a notification
+   */
+  readonly lateWatchOffsetsMs: readonly number[];
+  /**
+   * The most payment attempts of one order, in any state. Each is looked up at the deadline, and providers limit the
+   * rate of calls. @default 50
+   */
+  readonly maxAttempts: number;
+  /**
+   * What happens to an attempt whose provider or merchant account is not configured in this process: `refuse`, or
+   * `allow`: it is registered, and at its deadline the order waits until the provider is configured. @default 'refuse'
+   */
+  readonly unknownProviders: 'refuse' | 'allow';
+  /**
+   * Whether each placed order is announced by the event `order.placed`: `send` or `none`. Each event is one more message
+   * and one more row that is written and deleted. @default 'none'
+   */
+  readonly placedEvents: 'send' | 'none';
+}
+
+/** The module's options: every value has a default, and merchants may have their own values. */
+export interface OrderPolicyOptions extends Partial<OrderPolicy> {
+  /** Policies of single merchants, by merchant id. Missing values come from the global policies. */
+  readonly merchants?: Readonly<Record<string, Partial<OrderPolicy>>>;
+}
+
+const MINUTE = 60_000;
+
+const HOUR = 60 * MINUTE;
+
+const DAY = 24 * HOUR;
+
+const DEFAULTS: OrderPolicy = {
+  paymentWindowMs: 30 * MINUTE,
+  graceMs: 0,
+  graceMsByProvider: {},
+  reminderOffsetsMs: [5 * MINUTE],
+  minPaymentWindowMs: 0,
+  maxPaymentWindowMs: 366 * DAY,
+  latePayment: 'revive-if-stock',
+  surplusPayment: 'refund',
+  overpayment: 'keep',
+  partialPayment: 'refund-and-close',
+  lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
+  maxAttempts: 50,
+  unknownProviders: 'refuse',
+  placedEvents: 'none',
+};
+
+/** The names of all policies. */
+export const POLICIES: readonly string[] = Object.keys(DEFAULTS);
+
+/** More could not be looked up in the 18 s of one run, even at 50 calls per second. */
+const MOST_ATTEMPTS = 1_000;
+
+/** The policies whose values are words. */
+export const POLICY_WORDS = {
+  latePayment: ['revive-if-stock', 'refund', 'keep'],
+  surplusPayment: ['refund', 'keep'],
+  overpayment: ['keep', 'refund-excess'],
+  partialPayment: ['refund-and-close', 'park'],
+  unknownProviders: ['refuse', 'allow'],
+  placedEvents: ['send', 'none'],
+} as const;
+
+/** @throws InvalidOptionsError that names every invalid value. */
+function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
+  return Object.freeze({ ...DEFAULTS, ...base, ...own });
+}
+
+/** Checks all options, including those of merchants. Throws if there are problems. */
+function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): void {
+  const problems = problemsOf(resolvePolicy(base), '');
+  for (const [merchant, own] of Object.entries(merchants)) {
+    if (!LIMITS.id.test(merchant))
+      problems.push(`merchants.${merchant} is not a valid merchant id: it must match ${LIMITS.id.source}`);
+    problems.push(...problemsOf(resolvePolicy(base, own), `merchants.${merchant}.`));
+  }
+  if (problems.length > 0) throw new InvalidOptionsError('orders', [...new Set(problems)]);
+}
+
+function problemsOf(policy: OrderPolicy, at: string): string[] {
+  const problems: string[] = [];
+  const check = (name: string, value: number, max: number): void => {
+    if (Number.isInteger(value) && value >= 0 && value <= max) return;
+    problems.push(`${at}${name} must be an integer from 0 to ${max} milliseconds (got ${value})`);
+  };
+  check('paymentWindowMs', policy.paymentWindowMs, LIMITS.windowMs);
+  check('graceMs', policy.graceMs, LIMITS.graceMs);
+  check('minPaymentWindowMs', policy.minPaymentWindowMs, LIMITS.windowMs);
+  check('maxPaymentWindowMs', policy.maxPaymentWindowMs, LIMITS.windowMs);
+  for (const [name, ms] of Object.entries(policy.graceMsByProvider)) {
+    check(`graceMsByProvider.${name}`, ms, LIMITS.graceMs);
+    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} is not a valid provider name`);
+  }
+  for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, LIMITS.windowMs);
+  policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, LIMITS.windowMs));
+  if (policy.lateWatchOffsetsMs.length > LIMITS.watches) {
+    problems.push(`${at}lateWatchOffsetsMs may have at most ${LIMITS.watches} entries`);
+  }
+  if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1 || policy.maxAttempts > MOST_ATTEMPTS) {
+    problems.push(`${at}maxAttempts must be an integer from 1 to ${MOST_ATTEMPTS} (got ${policy.maxAttempts})`);
+  }
+  for (const [name, words] of Object.entries(POLICY_WORDS)) {
+    const word = policy[name as keyof typeof POLICY_WORDS];
+    if (!(words as readonly string[]).includes(word)) {
+      problems.push(`${at}${name} must be one of ${words.join(', ')} (got ${String(word)})`);
+    }
+  }
+  if (policy.reminderOffsetsMs.length > LIMITS.reminders) {
+    problems.push(`${at}reminderOffsetsMs may have at most ${LIMITS.reminders} entries`);
+  }
+  const { minPaymentWindowMs: min, maxPaymentWindowMs: max, paymentWindowMs: window } = policy;
+  if (window < min || window > max) {
+    problems.push(`${at}paymentWindowMs must be between minPaymentWindowMs and maxPaymentWindowMs (got ${window})`);
+  }
+  return problems;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The limits for the fields of orders, attempts, payments, and stock. This is their only definition: HTTP, AMQP, the
+ * module API, options, and environment use it, and a test compares it with the CHECK constraints of the tables.
+ */
+export const LIMITS = {
+  /** Ids of orders and merchants. */
+  id: /^[A-Za-z0-9_:.-]{1,64}$/,
+  /** The same without "." and "..", which a URL resolves away. Without a look-ahead, which other languages lack. */
+  newId: /^(?:[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,63}|\.[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,62}|\.\.[A-Za-z0-9_:.-]{1,62})$/,
+  provider: /^[A-Za-z0-9_.-]{1,64}$/,
+  currency: /^[A-Z]{3}$/,
+  idempotencyKey: /^[\x20-\x7e]{1,255}$/,
+  /** Characters, not bytes. */
+  reference: 128,
+  merchantAccount: 128,
+  /** Stripe's ids may be this long. */
+  transactionId: 255,
+  sku: 128,
+  reason: 500,
+  /** Who acts, in the history. */
+  actor: 128,
+  /**
+   * Events and HTTP carry money as JSON numbers, so amounts that JSON numbers cannot represent exactly are rejected.
+   */
+  money: Number.MAX_SAFE_INTEGER,
+  /** Pieces per line. */
+  quantity: 1_000_000,
+  /** Pieces on hand: a 32-bit integer. */
+  stock: 2 ** 31 - 1,
+  /** The engine accepts deadlines of at most ten years. */
+  windowMs: 3_650 * DAY_MS,
+  /** A 32-bit integer: 24.8 days. */
+  graceMs: 2 ** 31 - 1,
+  lines: 100,
+  reminders: 10,
+  watches: 10,
+  /** Orders per bulk request. */
+  orders: 1_000,
+  /** Orders per page of a list. */
+  page: 200,
+  metadataBytes: 8_192,
+  /** Deeper data is not a sensible note on an order, and costs a stack frame per level in every traversal. */
+  metadataDepth: 16,
+  /** Four-digit years only. Other values are mistakes in the unit or the calendar. */
+  earliest: new Date('2000-01-01T00:00:00Z'),
+  latest: new Date('9999-12-31T23:59:59.999Z'),
+} as const;

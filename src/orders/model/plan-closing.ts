@@ -1,0 +1,242 @@
+import { assertNever } from '../../errors';
+import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
+import {
+  type AttemptFinding,
+  type Wait,
+  waitedMs,
+  attemptWrites,
+  withFindings,
+  type OpenFinding,
+  shortestOf,
+  waitForFinding,
+} from './findings';
+import { moneyReceived, type AttemptWrite } from './money';
+import { unmatchedFromAttempt, type UnmatchedHandling, type UnmatchedMoney } from './unmatched-money';
+import {
+  type LockedOrder,
+  type OrderStatus,
+  canTakeMoney,
+  type PaymentAttempt,
+  isUndecided,
+  isSameRow,
+  isUnconfirmed,
+} from './order';
+import { type Transition, transition } from './transition';
+import { decideClosing, type PartialPolicy, refundsPart, decideWithoutOpenAttempts } from './decide-closing';
+
+/** The result of one due timeout: what to write, and what to tell the engine. */
+export interface ClosingPlan {
+  readonly outcome: TimeoutOutcome;
+  /** The order after the plan, including its attempts. */
+  readonly after: LockedOrder;
+  readonly transition?: Transition;
+  readonly findings: readonly AttemptFinding[];
+  /** Attempts that the findings have changed. */
+  readonly writes: readonly AttemptWrite[];
+  /** Partial payments, which are refunded before the order is closed. */
+  readonly returns: readonly PaymentAttempt[];
+  /** Partial payments, which wait for a person. */
+  readonly unmatched: readonly UnmatchedMoney[];
+}
+
+/**
+ * The order is paid and another attempt is open. The next run closes that attempt, so that the buyer cannot pay twice.
+ */
+const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
+
+type Due = DueTimeout<AttemptFinding[]>;
+
+type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unmatched'>>;
+
+/** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
+export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
+  const findings = due.answer ?? [];
+  const after = withFindings(order, findings);
+  const writes = attemptWrites(order, after, findings);
+  const effect = due.answer ? planAfterLookUp(order, after, due, now, partial) : planFirst(order, due, now, partial);
+  const status = effect.transition?.to ?? order.status;
+  const version = effect.transition ? order.version + 1 : order.version;
+  return { findings, writes, returns: [], unmatched: [], after: { ...after, status, version }, ...effect };
+}
+
+function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const decision = decideClosing(order, now, partial);
+  switch (decision.type) {
+    case 'terminal':
+      return { outcome: DONE };
+    // Both may have adopted a part of the price just now, which nobody has been told.
+    case 'opted-out':
+      return { outcome: DONE, unmatched: insufficientMoney(order, due, now) };
+    case 'not-due': {
+      const outcome = { type: 'reschedule', dueAt: decision.dueAt } as const;
+      return { outcome, unmatched: insufficientMoney(order, due, now, handlingOf(order, partial)) };
+    }
+    case 'look-up':
+      return { outcome: LOOK_UP, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
+    case 'close':
+      return { outcome: DONE, transition: step(order, decision.to, due, now), returns: decision.returns };
+    case 'pay': {
+      const outcome = order.attempts.some(canTakeMoney) ? CLOSE_THE_REST : DONE;
+      return { outcome, transition: step(order, 'PAID', due, now) };
+    }
+    case 'park':
+      // Before a person is called: the rest may have arrived through an attempt that did not stay closed.
+      if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: LOOK_UP };
+      return { outcome: { type: 'park', reason: decision.reason }, unmatched: insufficientMoney(order, due, now) };
+    default:
+      return assertNever(decision);
+  }
+}
+
+function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const findings = due.answer ?? [];
+  const decision = decideAfterLookUp(order, findings, now, waitedMs(due, now), partial);
+  const evidence = { attempts: findings.map(evidenceOf) };
+  switch (decision.type) {
+    case 'paid':
+      return { outcome: outcomeOf(decision.wait), transition: step(order, 'PAID', due, now, evidence) };
+    case 'closed':
+    case 'cancelled': {
+      const to = decision.type === 'closed' ? 'CLOSED' : 'CANCELLED';
+      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: decision.returns };
+    }
+    case 'wait':
+      // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
+      return {
+        outcome: outcomeOf(decision),
+        unmatched: insufficientMoney(after, due, now, handlingOf(order, partial)),
+      };
+    case 'park':
+      return { outcome: decision, unmatched: insufficientMoney(after, due, now) };
+    case 'decided':
+      return { outcome: outcomeOf(decision.wait) };
+    default:
+      return assertNever(decision);
+  }
+}
+
+function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
+  if (!wait) return DONE;
+  const { reason, counted, afterMs, unasked } = wait;
+  return { type: 'retry', reason, counted, ...(afterMs !== undefined && { afterMs }), ...(unasked && { unasked }) };
+}
+
+function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {
+  const cancelled = order.closingReason === 'cancelled';
+  return transition(order, to, {
+    by: { cause: due.cause, traceparent: due.traceparent },
+    now,
+    reason: to === 'PAID' ? 'compensated' : cancelled ? 'cancelled' : 'expired',
+    ...(to === 'PAID' ? {} : { closingReason: cancelled ? ('cancelled' as const) : ('expired' as const) }),
+    ...(evidence ? { evidence: { ...evidence } } : {}),
+  });
+}
+
+/** What happens to a part of the price until the order is decided. */
+function handlingOf(order: LockedOrder, partial: PartialPolicy): UnmatchedHandling {
+  return refundsPart(order, partial) ? 'waiting' : 'kept';
+}
+
+function insufficientMoney(
+  order: LockedOrder,
+  { cause, traceparent }: Due,
+  now: Date,
+  handling: UnmatchedHandling = 'kept',
+): UnmatchedMoney[] {
+  const money = moneyReceived(order, order.attempts);
+  if (money.type !== 'insufficient') return [];
+  const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+  const why = { reason: money.reason, handling, now, traceparent };
+  return paid.map((attempt) => {
+    return { ...unmatchedFromAttempt(attempt, why), evidence: { cause } };
+  });
+}
+
+/** A finding as JSON. A bigint becomes decimal text. */
+function evidenceOf({ provider, reference, finding }: AttemptFinding): object {
+  return { provider, reference, ...finding, ...(finding.type === 'PAID' ? { amount: finding.amount.toString() } : {}) };
+}
+
+/** What an order becomes after its look-ups. */
+type LookUpDecision =
+  /** `wait`: other attempts of the paid order are open and must be closed. */
+  | { readonly type: 'paid'; readonly wait?: Wait }
+  /** `returns`: partial payments, which are refunded. */
+  | { readonly type: 'closed' | 'cancelled'; readonly returns: readonly PaymentAttempt[] }
+  | ({ readonly type: 'wait' } & Wait)
+  | { readonly type: 'park'; readonly reason: string }
+  /** Another transaction has decided in the meantime. Only the attempts are written. */
+  | { readonly type: 'decided'; readonly wait?: Wait };
+
+/** Pure: applies the findings. The order must have been read under its lock. `waitedMs`: since the first look-up. */
+export function decideAfterLookUp(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+  partial: PartialPolicy,
+): LookUpDecision {
+  const after = withFindings(order, findings);
+  const wait = waitFor(after, findings, now, waitedMs);
+  if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };
+  if (moneyReceived(after, after.attempts).type === 'sufficient') return { type: 'paid', ...(wait ? { wait } : {}) };
+  const unclear = wait ?? waitForConfirmation(after, findings, now, waitedMs);
+  if (unclear) return { type: 'wait', ...unclear };
+  const decision = decideWithoutOpenAttempts(after, partial);
+  switch (decision.type) {
+    case 'pay':
+      return { type: 'paid' };
+    case 'park':
+      return decision;
+    case 'close':
+      return { type: decision.to === 'CANCELLED' ? 'cancelled' : 'closed', returns: decision.returns };
+    default:
+      return assertNever(decision);
+  }
+}
+
+/** The shortest wait of all attempts that could still take money. Undefined if there is none. */
+function waitFor(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+): Wait | undefined {
+  const waits = order.attempts
+    .filter(canTakeMoney)
+    .map((attempt) => waitOf(attempt, openFinding(attempt, findings), waitedMs, now));
+  return shortestOf(waits);
+}
+
+/**
+ * The wait for providers that have not confirmed or denied a reported payment. Undefined if no answer is outstanding.
+ */
+function waitForConfirmation(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+): Wait | undefined {
+  const waits = order.attempts.filter(isUnconfirmed).flatMap((attempt) => {
+    const found = openFinding(attempt, findings);
+    const isFinal = found.type === 'UNCONFIRMED' || found.type === 'NO_PROVIDER';
+    return isFinal ? [] : [waitOf(attempt, found, waitedMs, now)];
+  });
+  return shortestOf(waits);
+}
+
+function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
+  const found = findings.find((candidate) => isSameRow(candidate, attempt))?.finding;
+  return isOpen(found) ? found : NOT_ASKED;
+}
+
+function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, waitedMs: number, now: Date): Wait {
+  const wait = waitForFinding(found, waitedMs, now);
+  return { ...wait, reason: `${provider} ${reference}: ${wait.reason}` };
+}
+
+const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not looked up yet' };
+
+function isOpen(finding: AttemptFinding['finding'] | undefined): finding is OpenFinding {
+  return finding !== undefined && finding.type !== 'PAID' && finding.type !== 'CLOSED';
+}

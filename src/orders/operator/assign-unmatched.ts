@@ -1,0 +1,224 @@
+import { type PaymentProviders } from '../../payments';
+import { checkUnmatched } from '../input/check-input';
+import { bookMoney, type Money } from '../model/money';
+import {
+  type LockedOrder,
+  isUndecided,
+  type PaymentAttempt,
+  type OrderView,
+  isBooked,
+  isSamePayment,
+} from '../model/order';
+import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
+import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
+import { moneyOf } from '../pay/claim-payment';
+import { paymentTimeout } from '../model/order-timeouts';
+import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { AmendOrder, OrderMerchants } from '../sql/order-rows';
+import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
+import { accountOf } from '../model/reported-payment';
+import { LIMITS } from '../model/order-policies';
+import { isHandled } from '../sql/handled-payments';
+import {
+  evidenceOfUnmatched,
+  namesOf,
+  reportOf,
+  type UnmatchedPayment,
+  type UnmatchedRows,
+  isOpen,
+} from '../unmatched/unmatched-payment';
+import { type UnmatchedHandling, type UnmatchedReason } from '../model/unmatched-money';
+
+export interface UnmatchedAssignment {
+  /** Id of the row in unmatched_payment. */
+  readonly id: string;
+  /** The order that was paid. */
+  readonly orderId: string;
+  readonly reason: string;
+}
+
+/** `booked`: the effect of the payment on the order, as a result of MarkPaid. */
+export type AssignUnmatchedResult =
+  | {
+      readonly outcome: 'assigned';
+      readonly booked: Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>;
+      readonly order: OrderView;
+    }
+  | { readonly outcome: 'already-assigned'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
+  | ({ readonly outcome: 'rejected' } & AssignmentRefusal);
+
+interface Why {
+  readonly by: ActionContext;
+  readonly reason: string;
+}
+
+/**
+ * Books an unmatched payment on the order that a person names. The usual rules apply: it pays the order, is late, or is
+ * surplus. A report stays a report. Idempotent.
+ */
+export class AssignUnmatched {
+  private readonly amend: AmendOrder;
+  private readonly merchants: OrderMerchants;
+
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly rows: UnmatchedRows,
+    private readonly markPaid: MarkPaid,
+    private readonly providers: Pick<PaymentProviders, 'get'>,
+  ) {
+    this.amend = new AmendOrder(transaction.schema);
+    this.merchants = new OrderMerchants(transaction.dataSource, transaction.schema);
+  }
+
+  /** @throws InvalidOrderError if the request is invalid. */
+  execute(request: UnmatchedAssignment, { by, tx }: OperatorOptions = {}): Promise<AssignUnmatchedResult> {
+    checkUnmatched('assignment', request);
+    return this.transaction.withOrder<AssignUnmatchedResult>(
+      request.orderId,
+      tx,
+      (locked) => this.decide(locked, request, byOperator(by)),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  private async decide(
+    locked: LockedOrderContext,
+    { id, reason }: UnmatchedAssignment,
+    by: ActionContext,
+  ): Promise<AssignUnmatchedResult> {
+    const { tx, order, now } = locked;
+    const found = await this.rows.find(tx, id);
+    // In the order of every booking: first the names of the payment, then its rows.
+    if (found) await this.transaction.store.lockPayments(tx, [namesOf(found)]);
+    const payment = await this.rows.lock(tx, id);
+    if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
+    const report = reportOf(payment, order.id);
+    const told = moneyOf(report, accountOf(report, this.providers), payment.source, now);
+    const { money } = bookMoney(order, { ...told, isAssigned: true });
+    const same = await this.transaction.store.samePayments(tx, [money]);
+    const decision = decideAssignment(order, payment, money, same);
+    if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
+    if (decision.type === 'assign') {
+      const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
+      if (await this.merchants.hasOther(tx, named, order.merchantId))
+        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
+      const others = same.attempts.filter((other) => other.orderId !== order.id && isGivenUp(other, money));
+      await this.giveUp(locked, payment, others, { by, reason });
+      return this.assign(locked, payment, { by, reason });
+    }
+    return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };
+  }
+
+  /** An order that registered the reference without having its money loses the attempt, and may close without it. */
+  private async giveUp(
+    { tx, order: { id: to } }: LockedOrderContext,
+    payment: UnmatchedPayment,
+    given: readonly PaymentAttempt[],
+    why: Why,
+  ): Promise<void> {
+    if (given.length === 0) return;
+    const { store, scheduler } = this.transaction;
+    const losers = [...new Set(given.map(({ orderId }) => orderId))];
+    const { orders } = await store.lock(tx, losers, 'wait');
+    await store.moveAttempts(tx, given, to);
+    for (const order of orders.values()) {
+      const own = given.filter(({ orderId }) => orderId === order.id);
+      const lost = own.map(({ provider, reference }) => ({ provider, reference }));
+      await this.amend.execute(tx, order, {}, { ...why, evidence: { lost, to } });
+      if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    }
+    for (const { id } of await this.rows.twins(tx, payment.id, 'kept')) await this.rows.resolve(tx, id, 'adopted', why);
+  }
+
+  private async assign(
+    { tx, order }: LockedOrderContext,
+    payment: UnmatchedPayment,
+    why: Why,
+  ): Promise<AssignUnmatchedResult> {
+    await this.rows.resolve(tx, payment.id, 'adopted', why);
+    await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    const { source } = payment;
+    const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });
+    if (result.outcome === 'unknown-order' || result.outcome === 'attempt-mismatch') {
+      throw new Error(`payment ${payment.reference} was booked on another order in the meantime; repeat the request`);
+    }
+    return { outcome: 'assigned', booked: result.outcome, order: result.order };
+  }
+}
+
+/**
+ * Whether a report names, as its transaction, an attempt that another order registered. Its merchant may have made it up,
+ * and may assign it, but must not take the payment of another merchant by that.
+ */
+function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, transactionId }: Money): boolean {
+  return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
+}
+
+/** Why an unmatched payment cannot be booked on an order. */
+type AssignmentRefusal =
+  /** It belongs to an order already, which does not need it. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
+  /** Another order has the same payment, and the provider confirms that, or has an attempt which may be paid for it. */
+  | { readonly code: 'PAYMENT_TAKEN' }
+  /** The order cannot take this amount or currency. */
+  | {
+      readonly code: 'PAYMENT_NOT_BOOKABLE';
+      readonly amount: number;
+      readonly currency: string;
+      readonly orderCurrency: string;
+    }
+  /** The order has this payment already, with another amount and from an equally or more trusted source. */
+  | { readonly code: 'PAYMENT_DISPUTED'; readonly paidAmount: number; readonly paidCurrency: string };
+
+type AssignmentDecision =
+  | { readonly type: 'assign' }
+  | { readonly type: 'already-assigned' }
+  | { readonly type: 'refuse'; readonly refusal: AssignmentRefusal };
+
+const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch', 'invalid-amount'];
+
+/**
+ * Pure: decides whether this payment may be booked on this order.
+ *
+ * @param money the payment under the name by which the order would book it.
+ * @param same everything that is known about the payment.
+ */
+export function decideAssignment(
+  order: LockedOrder,
+  payment: UnmatchedPayment,
+  money: Money,
+  { attempts, handled }: Pick<SamePayments, 'attempts' | 'handled'>,
+): AssignmentDecision {
+  const { reason, handling, amount, currency } = payment;
+  if (!ASSIGNABLE.includes(reason)) {
+    return refuse({ code: 'UNMATCHED_PAYMENT_HAS_ORDER', unmatchedReason: reason });
+  }
+  const holder = order.attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, money));
+  // Adopted by the first transaction that locked the order, but without a person's decision.
+  if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
+  if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
+  // Only reopening ends a settlement.
+  if (holder?.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  if (!holder && isHandled(handled, money)) {
+    const isSettled = handled.some(({ fate }) => fate === 'settled');
+    return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
+  }
+  const others = attempts.filter(({ orderId }) => orderId !== order.id);
+  if (others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money)))
+    return refuse({ code: 'PAYMENT_TAKEN' });
+  if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
+    return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
+  }
+  const { isDisputed, holder: booked } = bookMoney(order, money);
+  if (!isDisputed) return { type: 'assign' };
+  const { paidAmount, paidCurrency } = booked;
+  const has = { paidAmount: Number(paidAmount ?? 0n), paidCurrency: paidCurrency ?? order.currency };
+  return refuse({ code: 'PAYMENT_DISPUTED', ...has });
+}
+
+function refuse(refusal: AssignmentRefusal): AssignmentDecision {
+  return { type: 'refuse', refusal };
+}

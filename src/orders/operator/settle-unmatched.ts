@@ -1,0 +1,338 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { runTransaction } from '../../database';
+import { type OperatorOptions, transition, type ActionContext, byOperator } from '../model/transition';
+import { isDue } from '../model/decide-closing';
+import { checkUnmatched } from '../input/check-input';
+import {
+  type LockedOrder,
+  isSamePayment,
+  isSameRow,
+  isSettledReport,
+  type PaymentAttempt,
+  withStatus,
+  isUndecided,
+} from '../model/order';
+import { isPaidFor, type LockedOrderContext, type OrderTransaction, applyStep } from '../sql/order-transaction';
+import { paymentTimeout, refundTimeout } from '../model/order-timeouts';
+import { neededPayments } from '../model/decide-claim';
+import { AmendOrder } from '../sql/order-rows';
+import { SettledPayments } from '../sql/handled-payments';
+import {
+  type UnmatchedPayment,
+  type UnmatchedRows,
+  evidenceOfUnmatched,
+  isOpen,
+  namesOf,
+} from '../unmatched/unmatched-payment';
+import {
+  type UnmatchedHandling,
+  type UnmatchedReason,
+  WHOLE_PAYMENT_REASONS,
+  unmatchedFromAttempt,
+} from '../model/unmatched-money';
+import { type PaymentWatch } from '../unmatched/payment-watch';
+import { RefundRows } from '../unmatched/refund-rows';
+import { type AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
+
+/** Before every id. */
+const BEGINNING = '00000000-0000-0000-0000-000000000000';
+
+interface Dependencies {
+  readonly dataSource: DataSource;
+  readonly rows: UnmatchedRows;
+  readonly assigning: AssignUnmatched;
+  readonly settling: SettleUnmatched;
+}
+
+/** Which unmatched payments to list. */
+export interface UnmatchedPage {
+  /** 1 to 1000. @default 100 */
+  readonly limit?: number | undefined;
+  /** The last id of the previous page. */
+  readonly after?: string | undefined;
+  /** Only payments whose order belongs to one of these, which excludes payments without an order. @default all */
+  readonly merchants?: readonly string[] | undefined;
+}
+
+/** Money that no order takes and that waits for a person or for the deadline of its order. Get it from `orders.unmatched`. */
+export class UnmatchedPayments {
+  /** @internal Nest creates it. */
+  constructor(private readonly deps: Dependencies) {}
+
+  /** Lists payments with the handling `kept` or `waiting`, oldest first. */
+  list({ limit = 100, after = BEGINNING, merchants }: UnmatchedPage = {}): Promise<UnmatchedPayment[]> {
+    return this.deps.rows.page(this.deps.dataSource, { limit, after, merchants });
+  }
+
+  /** Reads one of them, handled or not. Undefined: there is none. */
+  get(id: string, { merchants }: Pick<UnmatchedPage, 'merchants'> = {}): Promise<UnmatchedPayment | undefined> {
+    return this.deps.rows.find(this.deps.dataSource, id, merchants);
+  }
+
+  /**
+   * Operator: books the payment on the order that was paid, by the rules for every payment. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  assign(request: UnmatchedAssignment, options?: OperatorOptions): Promise<AssignUnmatchedResult> {
+    return this.deps.assigning.execute(request, options);
+  }
+
+  /**
+   * Operator: records that the payment was handled outside of this system. It moves no money. From then on, the payment
+   * counts as no money: it pays and revives no order, and is not refunded. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  settle(request: UnmatchedSettlement, options?: OperatorOptions): Promise<SettleUnmatchedResult> {
+    return this.deps.settling.execute(request, options);
+  }
+
+  /**
+   * Operator: takes a settlement back. The payment counts as money again, and waits for a person. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  reopen(request: UnmatchedSettlement, options?: OperatorOptions): Promise<ReopenUnmatchedResult> {
+    return this.deps.settling.reopen(request, options);
+  }
+
+  /** @internal The number of payments that `list` has, at most `limit`. */
+  countOpen(limit: number, merchants?: readonly string[]): Promise<number> {
+    return this.deps.rows.countOpen(this.deps.dataSource, limit, merchants);
+  }
+
+  /** @internal The number of payments that wait for a person: those with the handling `kept`. */
+  countKept(): Promise<number> {
+    return this.deps.rows.countKept(this.deps.dataSource);
+  }
+}
+
+export interface UnmatchedSettlement {
+  /** Id of the row in unmatched_payment. */
+  readonly id: string;
+  /** What was done about it, for the history. */
+  readonly reason: string;
+}
+
+/** It does not wait, or was not settled; see `handling`. */
+interface Handled {
+  readonly outcome: 'rejected';
+  readonly code: 'UNMATCHED_PAYMENT_HANDLED';
+  readonly handling: UnmatchedHandling;
+}
+
+interface NotFound {
+  readonly outcome: 'rejected';
+  readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND';
+}
+
+export type SettleUnmatchedResult =
+  { readonly outcome: 'settled'; readonly payment: UnmatchedPayment } | NotFound | Handled;
+
+/**
+ * `reopened`: it waits for a person again, or did so before. `adopted`: its attempt was registered after it was settled, so
+ * that order has it now.
+ */
+export type ReopenUnmatchedResult =
+  { readonly outcome: 'reopened'; readonly payment: UnmatchedPayment } | NotFound | Handled;
+
+/**
+ * Rows about money that an attempt of their order holds. Other rows are about a claim to a payment, or about what becomes
+ * of a payment that an order needs.
+ */
+const IS_ABOUT_ITS_MONEY: readonly UnmatchedReason[] = WHOLE_PAYMENT_REASONS;
+
+/** The order that the payment names or belongs to; none if it is unknown. */
+interface Found extends Omit<LockedOrderContext, 'order'> {
+  readonly order: LockedOrder | undefined;
+  readonly payment: UnmatchedPayment;
+}
+
+interface Why {
+  readonly by: ActionContext;
+  readonly reason: string;
+}
+
+/**
+ * Records that a person has handled unmatched money outside of this system. It moves no money. From then on, the payment
+ * counts as no money, until a person reopens it. Both are idempotent.
+ */
+export class SettleUnmatched {
+  private readonly amend: AmendOrder;
+  private readonly settled: SettledPayments;
+  private readonly refunds: RefundRows;
+
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly rows: UnmatchedRows,
+    private readonly watch: PaymentWatch,
+  ) {
+    this.amend = new AmendOrder(transaction.schema);
+    this.settled = new SettledPayments(transaction.schema);
+    this.refunds = new RefundRows(transaction.dataSource, transaction.schema);
+  }
+
+  /** @throws InvalidOrderError if the request is invalid. */
+  execute(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
+    return this.withPayment<SettleUnmatchedResult>(request, options, async (found, why) => {
+      const { payment } = found;
+      if (payment.handling === 'settled') return { outcome: 'settled', payment };
+      if (!isOpen(payment)) return handled(payment);
+      for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
+        await this.rows.resolve(found.tx, row.id, 'settled', why);
+        if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
+      }
+      await this.endRefund(found.tx, payment.id, why.reason);
+      if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
+      await this.countExcess(found, 1);
+      return { outcome: 'settled', payment: await this.note(found, why) };
+    });
+  }
+
+  /**
+   * Takes a settlement back. The payment counts as money again, and waits for a person.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  reopen(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<ReopenUnmatchedResult> {
+    return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
+      const { payment } = found;
+      if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
+      const twins = await this.rows.twins(found.tx, payment.id, 'settled');
+      // A row that another amount has opened again still counts as settled.
+      for (const { id } of [payment, ...twins]) await this.settled.forget(found.tx, id);
+      const moved = await this.move(found, 'SETTLED', 'PAID');
+      if (!isOpen(payment)) await this.countExcess(found, -1);
+      if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
+      if (moved && isOwnerless(payment)) await this.handOver(found, moved, why);
+      else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
+      return { outcome: 'reopened', payment: await this.note(await this.resumeRefund(found, why), why) };
+    });
+  }
+
+  private withPayment<T>(
+    request: UnmatchedSettlement,
+    { by, tx: caller }: OperatorOptions,
+    work: (found: Found, why: Why) => Promise<T>,
+  ): Promise<T | NotFound> {
+    checkUnmatched('settlement', request);
+    return runTransaction<T | NotFound>(this.transaction, caller, async (tx) => {
+      // Does not adopt its money, unlike other actions: the operator says what has become of it.
+      const orderId = await this.orderIdOf(tx, request.id);
+      const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
+      const payment = await this.rows.lock(tx, request.id);
+      if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
+      const why = { by: byOperator(by), reason: request.reason };
+      return work({ tx, now, payment, order: orders.get(orderId) }, why);
+    });
+  }
+
+  /** An order may have registered the attempt after its payment was settled without one. */
+  private async orderIdOf(tx: EntityManager, id: string): Promise<string> {
+    const payment = await this.rows.find(tx, id);
+    if (!payment || !isOwnerless(payment)) return payment?.orderId ?? '';
+    const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
+    const [twin] = await this.rows.twins(tx, id, 'kept');
+    return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
+  }
+
+  /** The order has the money from now on: it is decided about, or waits for a person if the order has ended. */
+  private async handOver({ tx, now, order, payment }: Found, attempt: PaymentAttempt, why: Why): Promise<void> {
+    await this.rows.resolve(tx, payment.id, 'adopted', why);
+    if (!order) return;
+    if (isUndecided(order.status)) {
+      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      return;
+    }
+    const reason = order.status === 'PAID' ? 'surplus' : 'late';
+    await this.transaction.store.keepUnmatched(tx, [
+      unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: why.by.traceparent }),
+    ]);
+  }
+
+  /** Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none. */
+  private async move(
+    { tx, now, order, payment }: Found,
+    from: PaymentAttempt['status'],
+    to: 'SETTLED' | 'PAID',
+  ): Promise<PaymentAttempt | undefined> {
+    const held = order && heldAttempt(order, payment, from);
+    if (!order || !held) return undefined;
+    const attempt = withStatus(held, to);
+    await this.transaction.store.writeAttempts(tx, [{ attempt, evidence: null }]);
+    // Nothing else looks whether it is paid at its provider after all.
+    if (isSettledReport(attempt)) await this.watch.begin(tx, [{ ...order, attempts: [attempt] }], now);
+    const attempts = order.attempts.map((one) => (one === held ? attempt : one));
+    await this.decideAnew({ tx, now, order: { ...order, attempts } });
+    return attempt;
+  }
+
+  /** The money that kept the order from closing, or that would pay it, is gone or back. */
+  private async decideAnew({ tx, now, order }: Pick<Found, 'tx' | 'now' | 'order'>): Promise<void> {
+    if (order && (isDue(order, now) || isPaidFor(order)))
+      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+  }
+
+  /** A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. */
+  private async countExcess({ tx, order, payment }: Found, sign: 1 | -1): Promise<void> {
+    const isIts = (one: PaymentAttempt): boolean =>
+      one.status === 'PAID' && one.paidSource === 'provider' && isSameRow(one, payment);
+    const attempt = payment.reason === 'overpaid' ? order?.attempts.find(isIts) : undefined;
+    if (attempt) await this.refunds.countExcess(tx, attempt, sign * payment.amount);
+  }
+
+  private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {
+    if (order) await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    return (await this.rows.find(tx, payment.id)) ?? payment;
+  }
+
+  /** If the payment is that of a refund that failed, the person has paid it back, so nobody else may. */
+  private async endRefund(tx: EntityManager, id: string, how: string): Promise<void> {
+    const number = await this.refunds.payBack(tx, id, how);
+    if (number !== undefined)
+      await this.transaction.scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
+  }
+
+  /** The person has not paid it back after all, so its provider is asked again. Returns what is then found. */
+  private async resumeRefund(found: Found, { by, reason }: Why): Promise<Found> {
+    const { tx, now, order, payment } = found;
+    const number = await this.refunds.takeBack(tx, payment.id);
+    if (number === undefined) return found;
+    const { store, scheduler } = this.transaction;
+    await scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
+    const isBack = (one: PaymentAttempt): boolean => one.status === 'REFUNDED' && isSameRow(one, payment);
+    const attempts = payment.reason === 'refund-failed' ? (order?.attempts.filter(isBack) ?? []) : [];
+    if (attempts.length > 0) await store.setAttemptStatus(tx, attempts, 'REFUNDING');
+    if (order?.status !== 'CLOSED_REFUNDED') return found;
+    const details = { reason: payment.reason };
+    await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, details }));
+    return { ...found, order: { ...order, status: 'REFUNDING', version: order.version + 1 } };
+  }
+}
+
+/**
+ * Pure: returns the attempt of the order that holds the money which the row is about, if it has this status. A PAID order
+ * keeps what pays it: the row may be that of a false report which named the same payment.
+ */
+export function heldAttempt(
+  order: LockedOrder,
+  payment: UnmatchedPayment,
+  status: PaymentAttempt['status'],
+): PaymentAttempt | undefined {
+  const isEarly = isOwnerless(payment) && status === 'SETTLED';
+  if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
+  const names = namesOf(payment);
+  const needed = order.status === 'PAID' && status === 'PAID' ? neededPayments(order) : [];
+  const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
+  return order.attempts.find((attempt) => isMeant(attempt) && !needed.includes(attempt));
+}
+
+/** Pure: whether the row is about money of a reference that no order had registered. */
+export function isOwnerless({ reason, orderId }: Pick<UnmatchedPayment, 'reason' | 'orderId'>): boolean {
+  return reason === 'unknown-order' || (reason === 'invalid-amount' && orderId === null);
+}
+
+function handled({ handling }: UnmatchedPayment): Handled {
+  return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_HANDLED', handling };
+}

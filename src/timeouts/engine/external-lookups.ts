@@ -1,0 +1,254 @@
+import { type EntityManager } from 'typeorm';
+import { type Clock } from '../../clock';
+import { inSpan } from '../../tracing';
+import { type HandlerAdapter } from '../handlers/handler-adapter';
+import { type DueTimeout, type TimeoutCause } from '../model/timeout';
+import { type WakeUpResult } from '../model/wake-up';
+import {
+  type TimeoutObserver,
+  BUSY_MS,
+  type BatchSelection,
+  type LockedRows,
+  type BusyRow,
+  type LockedRow,
+} from '../model/outcomes';
+import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from './isolated-batches';
+import { type DatabaseClock } from './database-clock';
+import { type SettlementQueries } from './outcome-recorder';
+import { type TimeoutSettler } from './timeout-settler';
+
+interface LookUpDependencies extends AnswerDependencies {
+  readonly handler: HandlerAdapter;
+  readonly leaseMs: number;
+  /** Look-ups that may be open at once. */
+  readonly lookUpConcurrency: number;
+}
+
+/** The answer must be written while the lease still holds, so the look-up ends this long before it. */
+const LEASE_MARGIN_MS = 2_000;
+
+/** Runs the look-ups of handlers outside any transaction, and has their answers settled. */
+export class ExternalLookups {
+  private readonly answers: AnswerSettlement;
+  /** One for each open look-up. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal forever. */
+  private readonly limits = new Set<AbortController>();
+  private isStopping = false;
+  private readonly open = new Set<DueTimeout>();
+  private drained: (() => void)[] = [];
+  private onRoom = (): void => undefined;
+
+  constructor(
+    private readonly deps: LookUpDependencies,
+    private readonly clock: Clock,
+  ) {
+    this.answers = new AnswerSettlement(deps, clock);
+  }
+
+  /** Whether `lookUpConcurrency` look-ups are open. A look-up is open until its answer is written. */
+  get isFull(): boolean {
+    return this.open.size >= this.deps.lookUpConcurrency;
+  }
+
+  /** Calls `listener` whenever a look-up has ended. */
+  whenRoom(listener: () => void): void {
+    this.onRoom = listener;
+  }
+
+  /** Whether the answer to a look-up of this key is awaited, or is being written. */
+  isLookingUp(key: string): boolean {
+    return [...this.open].some((due) => due.key === key);
+  }
+
+  /** Looks one timeout up; `done` is called when the answer is committed, or could not be. Never rejects. */
+  async lookUp(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
+    this.open.add(due);
+    const finish = (result: WakeUpResult): void => {
+      this.close(due);
+      done(result);
+    };
+    const leased = { due, lease, endsAtMs: this.clock.monotonic() + this.deps.leaseMs, finish };
+    try {
+      const answer = await this.lookUpWithin(due, this.deps.leaseMs - LEASE_MARGIN_MS);
+      this.answers.add({ ...leased, answer });
+    } catch (error) {
+      await this.answers.recordFailure(leased, error);
+    }
+  }
+
+  /** Cancels the open look-ups: the answers of their providers are not waited for any longer. */
+  abort(): void {
+    this.isStopping = true;
+    this.answers.stop();
+    for (const limit of this.limits) limit.abort();
+  }
+
+  whenIdle(): Promise<void> {
+    return this.open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
+  }
+
+  private async lookUpWithin(due: DueTimeout, ms: number): Promise<unknown> {
+    const limit = new AbortController();
+    this.limits.add(limit);
+    if (this.isStopping) limit.abort();
+    const timer = this.clock.after(Math.max(ms, 1), () => limit.abort());
+    const ended = rejectedBy(limit.signal, ms);
+    try {
+      // A handler that does not obey the signal must not keep its place forever.
+      return await Promise.race([this.tracedLookUp(due, limit.signal), ended.promise]);
+    } finally {
+      timer.cancel();
+      ended.forget();
+      this.limits.delete(limit);
+    }
+  }
+
+  private tracedLookUp(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
+    const attributes = { 'order_timeout.kind': due.kind, 'order_timeout.key': due.key };
+    return inSpan(`look up ${due.kind}`, { attributes, causes: [due.traceparent] }, () =>
+      this.deps.handler.lookUp(due, signal),
+    );
+  }
+
+  private close(due: DueTimeout): void {
+    this.open.delete(due);
+    this.onRoom();
+    if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
+  }
+}
+
+/** An answer to settle, or the look-up that failed. */
+interface LeasedAnswer extends Answer {
+  /** When the lease ends, by the monotonic clock. */
+  readonly endsAtMs: number;
+  finish(result: WakeUpResult): void;
+}
+
+interface AnswerDependencies {
+  readonly kind: string;
+  readonly settler: TimeoutSettler;
+  readonly queries: SettlementQueries;
+  readonly databaseClock: DatabaseClock;
+  readonly observer: Pick<TimeoutObserver, 'unavailable'>;
+  readonly batchSize: number;
+  readonly concurrency: number;
+}
+
+/** Pause after an answer that could not be written. While the lease holds, nobody else may look the timeout up. */
+const REWRITE_MS = 500;
+
+/** Settles the timeouts whose look-ups were answered, in micro-batches as the answers come in. */
+class AnswerSettlement implements BatchWork<LeasedAnswer> {
+  private readonly batcher: MicroBatcher<LeasedAnswer>;
+  private isStopping = false;
+
+  constructor(
+    private readonly deps: AnswerDependencies,
+    private readonly clock: Clock,
+  ) {
+    const { settler: database, batchSize: size, concurrency } = deps;
+    const batches = new IsolatedBatches({ work: this, database, concurrency }, clock);
+    const run = (items: readonly LeasedAnswer[]): Promise<void> => batches.run(items);
+    this.batcher = new MicroBatcher(clock, { size, ...GATHER, concurrency, run });
+  }
+
+  add(item: LeasedAnswer): void {
+    this.batcher.add([item]);
+  }
+
+  /** From now on nothing is tried a second time. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  async settleBatch(items: readonly LeasedAnswer[]): Promise<void> {
+    const { early } = await this.deps.settler.settle(new AnswerSelection(items, this.deps));
+    const busy = new Set(early.map(({ key }) => key));
+    for (const item of items) {
+      if (!busy.has(item.due.key)) item.finish('finished');
+      else if (this.isStopping) item.finish('unwritten');
+      else this.clock.after(BUSY_MS, () => this.add(item));
+    }
+  }
+
+  /** Records that a look-up failed, or that its answer could not be settled. Never rejects. */
+  async recordFailure(item: Omit<LeasedAnswer, 'answer'>, error: unknown): Promise<void> {
+    const { settler, databaseClock, observer, kind } = this.deps;
+    const { due, lease, finish } = item;
+    // Canceled because this process stops: no attempt is counted, and the timeout is due again when the lease ends.
+    while (!this.isStopping) {
+      try {
+        await settler.fail(due, due.cause, { ...failureOf(error, databaseClock.nowMs()), lease });
+        return finish('finished');
+      } catch (fault) {
+        observer.unavailable(kind, fault);
+        if (!this.mayWrite(item)) break;
+        await this.clock.sleep(REWRITE_MS);
+      }
+    }
+    finish('unwritten');
+  }
+
+  postpone(item: LeasedAnswer, error: unknown): Promise<void> {
+    return this.recordFailure(item, error);
+  }
+
+  /** Keeps the answers until the database is available again, or their leases end. */
+  onUnavailable(items: readonly LeasedAnswer[], error: unknown): void {
+    this.deps.observer.unavailable(this.deps.kind, error);
+    for (const item of items) {
+      if (this.mayWrite(item)) this.clock.after(REWRITE_MS, () => this.add(item));
+      else item.finish('unwritten');
+    }
+  }
+
+  private mayWrite({ endsAtMs }: Pick<LeasedAnswer, 'endsAtMs'>): boolean {
+    return !this.isStopping && this.clock.monotonic() + REWRITE_MS < endsAtMs;
+  }
+}
+
+/** The answer to the look-up of one timeout. */
+interface Answer {
+  readonly due: DueTimeout;
+  /** Token of the lease that the look-up runs under. */
+  readonly lease: string;
+  readonly answer: unknown;
+}
+
+/** The rows of answered look-ups. A row whose lease was lost is not among them: its new owner decides. */
+class AnswerSelection implements BatchSelection {
+  readonly answers: ReadonlyMap<string, unknown>;
+  private readonly causes: ReadonlyMap<string, TimeoutCause>;
+
+  constructor(
+    private readonly items: readonly Answer[],
+    private readonly deps: { readonly kind: string; readonly queries: SettlementQueries },
+  ) {
+    this.answers = new Map(items.map(({ due, answer }) => [due.key, answer]));
+    this.causes = new Map(items.map(({ due }) => [due.key, due.cause]));
+  }
+
+  causeOf({ key }: LockedRow): TimeoutCause {
+    return this.causes.get(key) ?? 'message';
+  }
+
+  async lock(tx: EntityManager): Promise<LockedRows> {
+    const rows = await tx.query<BusyRow[]>(this.deps.queries.lockLeased, [
+      this.deps.kind,
+      this.items.map(({ due }) => due.key),
+      this.items.map(({ due }) => due.generation),
+      this.items.map(({ lease }) => lease),
+    ]);
+    return { due: rows.filter((row) => !row.busy), early: rows.filter((row) => row.busy) };
+  }
+}
+
+/** Rejects when `signal` aborts. Node keeps a combined signal forever while somebody listens to it, so call `forget`. */
+function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
+  let abort = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(new Error(`lookUp() did not end within ${ms} ms`));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  return { promise, forget: () => signal.removeEventListener('abort', abort) };
+}

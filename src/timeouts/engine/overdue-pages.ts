@@ -1,0 +1,193 @@
+import { type EntityManager } from 'typeorm';
+import { type Clock } from '../../clock';
+import { type ScanRange, ScanWindow } from '../../database';
+import { type SettledBatch, type BatchSelection, type LockedRows, type LockedRow } from '../model/outcomes';
+import { type TimeoutCause } from '../model/timeout';
+import { overdueItem, type WorkItem, type WakeUpResult } from '../model/wake-up';
+import { type DatabaseClock } from './database-clock';
+import { type ExternalLookups } from './external-lookups';
+import { type SettlementQueries } from './outcome-recorder';
+import { type TimeoutSettler } from './timeout-settler';
+
+interface PagesDependencies {
+  readonly kind: string;
+  readonly queries: SettlementQueries;
+  readonly settler: Pick<TimeoutSettler, 'settle'>;
+  readonly lookups: Pick<ExternalLookups, 'lookUp'>;
+  readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
+  readonly clock: Clock;
+  readonly pageSize: number;
+  readonly overdue: Pick<OverdueWakeUps, 'found'>;
+  isPaused(): boolean;
+  /** Settles the rows of a page one by one, if they cannot be settled together. */
+  readonly batches: { run(items: readonly WorkItem[]): Promise<void> };
+}
+
+/** Reads what is overdue from the table, longest overdue first, and settles it page by page. */
+export class OverduePages {
+  private readonly window: ScanWindow;
+
+  constructor(private readonly deps: PagesDependencies) {
+    this.window = new ScanWindow(deps.clock);
+  }
+
+  /**
+   * Settles one page of rows overdue by at least `marginMs`.
+   *
+   * @param range what the page before has left; undefined: begin.
+   * @throws if the database does not answer.
+   */
+  async settlePage(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
+    if (this.deps.isPaused()) return { rows: 0, next: undefined };
+    const nowMs = this.deps.databaseClock.nowMs() - marginMs;
+    const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
+    const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
+    await this.settleSelection(selection, current, cause);
+    const { rows, costMs } = selection;
+    const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
+    const left = this.window.read(current, { last, costMs });
+    const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
+    return { rows: rows.length, next };
+  }
+
+  /** Settles one page of what has fallen due since the last such page. @throws if the database does not answer. */
+  async settleNewest(cause: TimeoutCause): Promise<void> {
+    if (this.deps.isPaused()) return;
+    const range = this.window.newest(this.deps.databaseClock.nowMs());
+    await this.settleSelection(new OverdueSelection({ range, marginMs: 0, cause }, this.deps), range, cause);
+  }
+
+  private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {
+    try {
+      this.lookUp(await this.deps.settler.settle(selection));
+    } catch (error) {
+      const { rows, costMs } = selection;
+      if (rows.length === 0) {
+        this.window.failed(range, costMs);
+        throw error;
+      }
+      await this.deps.batches.run(rows.map((row) => overdueItem(row, cause)));
+    }
+  }
+
+  private lookUp({ settled, lease }: SettledBatch): void {
+    for (const { due, outcome } of settled) {
+      if (outcome.type === 'look-up') void this.deps.lookups.lookUp(due, lease, () => undefined);
+    }
+  }
+}
+
+function positionOf(row: OverdueRow | undefined): { at: string; key: string } | undefined {
+  return row && { at: row.cursor, key: row.key };
+}
+
+/** A locked row of a page, with its place in the index. */
+type OverdueRow = LockedRow & { readonly cursor: string; readonly leased: boolean };
+
+interface OverdueSelectionDependencies {
+  readonly kind: string;
+  readonly queries: SettlementQueries;
+  readonly clock: Clock;
+  readonly pageSize: number;
+  /** Hears of the rows of a page as soon as they are locked. */
+  readonly overdue: Pick<OverdueWakeUps, 'found'>;
+}
+
+/** A page of rows that are overdue by at least `marginMs`, longest overdue first. */
+class OverdueSelection implements BatchSelection {
+  /** The page; empty until it is locked. */
+  rows: readonly OverdueRow[] = [];
+  /** How long it took to read it, milliseconds. */
+  costMs = 0;
+
+  constructor(
+    private readonly page: { readonly range: ScanRange; readonly marginMs: number; readonly cause: TimeoutCause },
+    private readonly deps: OverdueSelectionDependencies,
+  ) {}
+
+  causeOf(): TimeoutCause {
+    return this.page.cause;
+  }
+
+  async lock(tx: EntityManager): Promise<LockedRows> {
+    const { kind, queries, clock, pageSize, overdue } = this.deps;
+    const { range, marginMs } = this.page;
+    const beganAt = clock.monotonic();
+    this.rows = await tx
+      .query<OverdueRow[]>(queries.lockOverdue, [kind, marginMs, range.from.at, range.from.key, range.until, pageSize])
+      .finally(() => (this.costMs = clock.monotonic() - beganAt));
+    overdue.found(this.rows);
+    return { due: this.rows };
+  }
+}
+
+interface SeenRow {
+  readonly key: string;
+  readonly generation: string;
+  readonly leased: boolean;
+}
+
+/**
+ * Tells timeouts of one kind whose wake-ups got lost from those whose wake-ups are here and wait. Load alone makes timeouts
+ * overdue, and must not look like a fault of the broker.
+ */
+export class OverdueWakeUps {
+  private readonly inProgress = new Map<string, number>();
+  private missing = new Set<string>();
+  private isBehind = false;
+
+  /** Call it when a wake-up has come, however late. It is in progress until `finish` of the result is called. */
+  track(item: WorkItem): WorkItem {
+    const { wakeUp } = item;
+    const identity = identityOf(wakeUp.key, wakeUp.generation);
+    this.inProgress.set(identity, (this.inProgress.get(identity) ?? 0) + 1);
+    this.missing.delete(identity);
+    const finish = (result: WakeUpResult): void => {
+      this.ended(identity);
+      item.finish(result);
+    };
+    return { wakeUp, finish };
+  }
+
+  /** A run of the sweep begins. */
+  begin(): void {
+    this.missing = new Set();
+    this.isBehind = false;
+  }
+
+  /** The sweep has found these rows. */
+  found(rows: readonly SeenRow[]): void {
+    for (const { key, generation, leased } of rows) {
+      const identity = identityOf(key, generation);
+      if (leased) continue;
+      if (this.inProgress.has(identity)) this.isBehind = true;
+      else this.missing.add(identity);
+    }
+  }
+
+  /**
+   * How many timeouts of the run no wake-up explains; fewer later, as late ones arrive. None when other wake-ups wait
+   * here: then this process is behind, and so may be the others, whose wake-ups it does not see.
+   */
+  end(): () => number {
+    const { missing } = this;
+    return this.isBehind ? () => 0 : () => missing.size;
+  }
+
+  private ended(identity: string): void {
+    const count = (this.inProgress.get(identity) ?? 0) - 1;
+    if (count > 0) this.inProgress.set(identity, count);
+    else this.inProgress.delete(identity);
+  }
+}
+
+function identityOf(key: string, generation: string | null): string {
+  return `${generation ?? '*'} ${key}`;
+}
+
+/** A locked page of overdue rows, as the sweep asks for it. */
+export interface SweptPage {
+  readonly rows: number;
+  /** What to read next; undefined: this was the last page. */
+  readonly next: ScanRange | undefined;
+}
