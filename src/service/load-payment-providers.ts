@@ -94,7 +94,7 @@ const CREATE: Readonly<Record<ProviderType, () => Create>> = {
  * @param options not validated: the provider's class validates them.
  * @throws InvalidOptionsError with every invalid option, or the package that is not installed.
  */
-function createPaymentProvider(type: ProviderType, options: unknown, clock: Clock): PaymentProvider {
+export function createPaymentProvider(type: ProviderType, options: unknown, clock: Clock): PaymentProvider {
   return load(type)(options as never, clock);
 }
 

@@ -39,7 +39,7 @@ describe('an adapter whose SDK is not installed', () => {
 
   it('is reported among the problems of the providers file', async () => {
     const program = `${without('stripe')}
-      const { createPaymentProvider } = require('./src/service/create-payment-provider.ts');
+      const { createPaymentProvider } = require('./src/service/load-payment-providers.ts');
       try { createPaymentProvider('stripe', {}, {}) } catch (error) { say(error) }`;
     expect(await outputOf(program)).toMatchObject({
       code: 'ORDER_TIMEOUT/INVALID_OPTIONS',
