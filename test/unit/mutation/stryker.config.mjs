@@ -1,5 +1,5 @@
 export default {
-  mutate: ['src/orders/{close,lookup,pay,unmatched}/*.ts', 'src/timeouts/{settling,sweeping}/*.ts'],
+  mutate: ['src/orders/{model,close,lookup,pay,unmatched}/*.ts', 'src/timeouts/engine/*.ts'],
   testRunner: 'jest',
   jest: { configFile: 'test/unit/mutation/jest.config.js' },
   coverageAnalysis: 'perTest',
