@@ -57,8 +57,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const { store, unmatched } = this.deps;
     const ids = timeouts.map((timeout) => timeout.key);
     const batch = await store.adoptUnmatched(tx, await store.lock(tx, ids, 'skip-locked'));
-    const left = await this.deps.found.withoutTaken(timeouts, batch, tx);
-    const due = timeouts.map((one) => withAnswer(one, left.get(one.key)));
+    const due = await this.withoutTaken(timeouts, batch, tx);
     const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
       batch,
@@ -72,16 +71,18 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     );
     await this.noteFound(steps, batch, tx);
     for (const { due, plan } of steps) {
-      if (plan) await unmatched.beginRefunds(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
+      if (!plan || plan.returns.length === 0) continue;
+      await unmatched.beginRefunds(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
     }
     const transitions = plans.flatMap((plan) => plan.transition ?? []);
     await this.cancelReminders(transitions, batch.now, tx);
-    const after = plans.map((plan) => plan.after);
-    await unmatched.lockStock(
-      after,
-      { tx },
-      transitions.map(({ order }) => order.id),
-    );
+    const paying = plans.filter(hasAttempts).map((plan) => plan.after);
+    if (paying.length > 0)
+      await unmatched.lockStock(
+        paying,
+        { tx },
+        transitions.map(({ order }) => order.id),
+      );
     const moved = await store.apply(tx, transitions);
     await this.settleMoney(steps, moved, batch.now, tx);
     return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));
@@ -92,6 +93,13 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     // stay closed.
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.deps.providers.close(attempts, now, signal);
+  }
+
+  /** Without what other orders have of the payments that the look-ups have found. */
+  private async withoutTaken(timeouts: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
+    if (timeouts.every(({ answer }) => answer === undefined)) return timeouts;
+    const left = await this.deps.found.withoutTaken(timeouts, batch, tx);
+    return timeouts.map((one) => withAnswer(one, left.get(one.key)));
   }
 
   private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
@@ -136,13 +144,14 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   private async cancelReminders(transitions: readonly Transition[], now: Date, tx: EntityManager): Promise<void> {
     const early = transitions.filter(({ to, order }) => to === 'PAID' && now < order.expiresAt);
     const reminders = early.flatMap(({ order }) => allTimeouts(order).filter(({ kind }) => kind === ORDER_REMINDER));
-    await this.deps.scheduler.cancel(reminders, { tx });
+    if (reminders.length > 0) await this.deps.scheduler.cancel(reminders, { tx });
   }
 
   private async noteFound(steps: readonly Step[], { orders, now }: LockedBatch, tx: EntityManager): Promise<void> {
     const [first] = steps;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
-    if (first) await this.deps.found.execute(plans, orders, { tx, by: causeOf(first.due), now });
+    if (!first || plans.every(({ findings }) => findings.length === 0)) return;
+    await this.deps.found.execute(plans, orders, { tx, by: causeOf(first.due), now });
   }
 
   /** Handles the money of orders that have ended. Nearly all orders have none. */
@@ -160,6 +169,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
         if (plan.returns.length > 0) throw new Error(`order ${plan.after.id} changed under its lock`);
         continue;
       }
+      if (!hasAttempts(plan) && plan.unmatched.length === 0) continue;
       const context = { tx, by: causeOf(due), now };
       await store.keepUnmatched(tx, plan.unmatched);
       if (plan.returns.length > 0) {
@@ -167,8 +177,9 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
         await unmatched.enterRefunding(plan.after, refunds, context);
       } else await unmatched.execute(plan.after, { ...context, isAsking: plan.outcome !== DONE });
     }
-    const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
-    await watch.begin(tx, ended, now);
+    const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan] : []));
+    const watched = ended.filter(hasAttempts).map(({ after }) => after);
+    if (watched.length > 0) await watch.begin(tx, watched, now);
   }
 }
 
@@ -184,6 +195,11 @@ function disputedInBatch(steps: readonly Step[]): readonly PaymentAttempt[] {
 
 function withAnswer(due: Due, answer: readonly AttemptFinding[] | undefined): Due {
   return answer ? { ...due, answer: [...answer] } : due;
+}
+
+/** Most orders that nobody has paid never had an attempt, so there is no money to look after. */
+function hasAttempts({ after }: ClosingPlan): boolean {
+  return after.attempts.length > 0;
 }
 
 function causeOf({ cause, traceparent }: Due): ActionContext {

@@ -23,7 +23,6 @@ export class AdoptUnmatched {
   constructor(private readonly store: Store) {}
 
   async execute(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
-    if (batch.adoptable.length === 0) return batch;
     const orders = new Map(batch.orders);
     for (const adoptable of batch.adoptable) {
       const order = orders.get(adoptable.orderId);

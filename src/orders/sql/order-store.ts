@@ -97,8 +97,8 @@ export class OrderStore {
   }
 
   /** Books the adoptable payments of the batch on their orders, as paid attempts. Returns the changed batch. */
-  adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
-    return this.adopt.execute(tx, batch);
+  async adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
+    return batch.adoptable.length === 0 ? batch : this.adopt.execute(tx, batch);
   }
 
   /**
@@ -107,6 +107,7 @@ export class OrderStore {
    * @throws Error if another order has got a new one in the meantime; repeat the transaction.
    */
   async writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
+    if (writes.length === 0) return;
     for (const write of writes.filter(({ isNew }) => isNew)) {
       if (!(await this.insertPaid(tx, write)))
         throw new Error(`another order has got the payment ${write.attempt.reference} in the meantime`);
