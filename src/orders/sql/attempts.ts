@@ -1,6 +1,6 @@
-import { type AttemptWrite } from '../model/money';
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
+import { type AttemptWrite } from '../model/money';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
   HELD_MONEY_REASONS,

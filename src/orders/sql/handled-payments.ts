@@ -1,6 +1,6 @@
-import { type HandledPayment } from '../model/decide-claim';
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
+import { type HandledPayment } from '../model/decide-claim';
 import {
   BOOKED_STATUSES,
   accountOfAttempt,

@@ -1,8 +1,8 @@
-import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { type EntityManager } from 'typeorm';
 import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
 import { type PaymentProviders } from '../../payments';
+import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import {
   type LockedOrder,
   type PaidSource,
