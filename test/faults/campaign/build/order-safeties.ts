@@ -133,11 +133,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     name: 'app-clock-decides',
     says: "what is due is decided by the process's clock instead of the database's",
     patches: [
-      patch(
-        'timeouts/engine/database-clock.js',
-        'return this.clock.monotonic() + this.offset;',
-        'return Date.now();',
-      ),
+      patch('timeouts/engine/database-clock.js', 'return this.clock.monotonic() + this.offset;', 'return Date.now();'),
       BELIEVE_THE_HINT,
       patch('orders/model/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
     ],
