@@ -5,6 +5,7 @@ import {
   isBooked,
   isSameAttempt,
   isSameRow,
+  isSettledReport,
   isUnconfirmed,
   type PaymentAttempt,
 } from '../../src/orders/model/order';
@@ -53,7 +54,9 @@ export function checkEnd(shop: Shop): { violations: Violation[]; parked: number 
 function checkNames(shop: Shop, { id, attempts, isErased }: LockedOrder): Violation[] {
   // What a liar says of an order is not true, and an erased one cannot know; a person is asked.
   if (shop.liars.has(id) || isErased) return [];
-  const booked = attempts.filter(isBooked).map((attempt) => unitOf(shop, attempt));
+  // Two reports may give one payment two names. Once a person has settled both, neither counts as money.
+  const counted = attempts.filter((attempt) => isBooked(attempt) && !isSettledReport(attempt));
+  const booked = counted.map((attempt) => unitOf(shop, attempt));
   const payments = booked.filter((unit) => unit !== undefined);
   if (new Set(payments).size === payments.length) return [];
   return [{ type: 'doubled', text: `${id} counts a payment twice` }];
