@@ -22,6 +22,7 @@ import {
   isCertain,
   isElsewhere,
   isOnlyClaimed,
+  reasonAgain,
   settledReports,
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
@@ -70,7 +71,8 @@ export class Claims {
     const { store, agenda, wiring } = this.world;
     for (const { attempt, report } of wiring.tellsOfSettled ? settledReports(before, after) : []) {
       const rows = store.unmatched.all().filter((row) => isSameRow(row, report) && row.handling === 'settled');
-      const { reason = 'attempt-mismatch' } = rows.findLast((row) => row.reason !== 'attempt-mismatch') ?? {};
+      const { reason: settled = 'attempt-mismatch' } = rows.findLast((row) => row.reason !== 'attempt-mismatch') ?? {};
+      const reason = reasonAgain(after, attempt, settled);
       const why = { reason, handling: 'kept', now: agenda.now, traceparent: undefined } as const;
       store.keepUnmatched([unmatchedFromAttempt(attempt, why)]);
     }

@@ -5,6 +5,7 @@ import { bookMoney } from '../../src/orders/model/money';
 import { moneyOf } from '../../src/orders/pay/claim-payment';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
 import { heldAttempt, isOwnerless } from '../../src/orders/operator/settle-unmatched';
+import { hasTooLittle } from '../../src/orders/unmatched/note-unmatched-money';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { isFailure } from './refund-handler';
@@ -79,6 +80,7 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const isAsked = row.reason === 'attempt-mismatch' || row.reason === 'invalid-amount';
   const names = [row.reference, paymentOf(shop, row)?.traits.reference ?? row.transactionId ?? row.reference];
   if (isAsked && unit && names.some((reference) => store.ownerOf({ ...row, reference }) !== undefined)) return;
+  if (takeBack(shop, row)) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   // The console shows that the provider has taken the refund on after all.
   const failed = [...store.refunds.values()].find((one) => isFailure(row, one));
@@ -92,6 +94,24 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   endRefund(shop, row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
+}
+
+/**
+ * `reopen` of src/orders/unmatched/settle-unmatched.ts. A person had settled a false report, and the provider has confirmed a
+ * payment for the attempt since. The clerk sees that the PAID order has too little without it, and that nobody has paid it
+ * back: nobody else could know that the order needs it.
+ */
+function takeBack(shop: Shop, row: UnmatchedRow): boolean {
+  const { store, trace } = shop.world;
+  const order = row.orderId !== null && store.has(row.orderId) ? store.lock(row.orderId) : undefined;
+  const held = order && hasTooLittle(order) ? heldAttempt(order, row, 'SETTLED') : undefined;
+  const isOwn = held?.registered === true && held.paidSource === 'provider' && held.paidCurrency === order?.currency;
+  if (!held || !isOwn || unitSeen(shop, row)?.held !== held.paidAmount) return false;
+  trace.note(() => `clerk reopens ${row.reference} (${row.reason}), which ${held.orderId} needs`);
+  store.unmatched.reopen([row, ...store.unmatched.twins(row, 'settled')]);
+  store.putAttempt(withStatus(held, 'PAID'));
+  store.amend(held.orderId, {});
+  return true;
 }
 
 function markSettled(

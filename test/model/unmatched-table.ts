@@ -74,11 +74,11 @@ export class UnmatchedTable {
   }
 
   /** src/orders/unmatched/unmatched-payment.ts. */
-  twins({ id, ...row }: UnmatchedRow): UnmatchedRow[] {
+  twins({ id, ...row }: UnmatchedRow, handling: 'kept' | 'settled' = 'kept'): UnmatchedRow[] {
     const reasons = ['unknown-order', 'attempt-mismatch'];
     const isWhole = ({ reason }: Pick<UnmatchedRow, 'reason'>): boolean =>
       WHOLE_PAYMENT_REASONS.some((whole) => whole === reason);
-    const others = this.rows.filter((one) => one.id !== id && one.reason !== row.reason && one.handling === 'kept');
+    const others = this.rows.filter((one) => one.id !== id && one.reason !== row.reason && one.handling === handling);
     if (isWhole(row)) return others.filter((one) => isWhole(one) && one.orderId === row.orderId && isSameRow(one, row));
     const isTwin = (one: UnmatchedRow): boolean => reasons.includes(one.reason) && isSameRow(one, row);
     const isSame = (one: UnmatchedRow): boolean =>
@@ -90,6 +90,12 @@ export class UnmatchedTable {
   /** A person resolves a row. */
   resolve(id: string, handling: 'adopted' | 'settled', now: Date): void {
     this.change(id, { handling, resolvedAt: now, resolvedBy: 'operator', resolution: 'model' });
+  }
+
+  /** A person takes that back, or leaves them open. */
+  reopen(rows: readonly UnmatchedRow[]): void {
+    for (const { id } of rows)
+      this.change(id, { handling: 'kept', resolvedAt: null, resolvedBy: null, resolution: null });
   }
 
   /** src/orders/retention/purge.ts; `isHeld`: something else needs the row, such as a refund that is not done. */

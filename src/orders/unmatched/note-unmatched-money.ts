@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '../model/findings';
-import { type Booking, bookMoney, type Money } from '../model/money';
+import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
 import {
   decideClaim,
   isPaidBy,
@@ -25,7 +25,12 @@ import { reconcileTimeout } from '../model/order-timeouts';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
-import { type LockedContext, unmatchedFromAttempt } from '../model/unmatched-money';
+import {
+  type LockedContext,
+  unmatchedFromAttempt,
+  type UnmatchedReason,
+  WHOLE_PAYMENT_REASONS,
+} from '../model/unmatched-money';
 
 /** An order, and the findings of its look-ups. */
 export interface AskedOrder {
@@ -166,7 +171,8 @@ export class NoteUnmatchedMoney {
    */
   async tellOfSettled(before: LockedOrder | undefined, after: LockedOrder, { tx, by, now }: Context): Promise<void> {
     for (const { attempt, report } of settledReports(before, after)) {
-      const reason = (await this.store.contested.settledReason(tx, report)) ?? 'attempt-mismatch';
+      const settled = (await this.store.contested.settledReason(tx, report)) ?? 'attempt-mismatch';
+      const reason = reasonAgain(after, attempt, settled);
       const why = { reason, handling: 'kept', now, traceparent: by.traceparent } as const;
       await this.store.keepUnmatched(tx, [unmatchedFromAttempt(attempt, why)]);
     }
@@ -293,6 +299,24 @@ export function settledReports(
     const report = reports.find((one) => isSameRow(one, attempt)) ?? reports.find((one) => isSamePayment(one, attempt));
     return report ? [{ attempt, report }] : [];
   });
+}
+
+/**
+ * Pure: as what a confirmed payment is told that a person had settled as a mere report. A PAID order that has too little
+ * without it needs it, so it must not be told as money in another currency, or as surplus, which invites to pay it back.
+ */
+export function reasonAgain(
+  after: LockedOrder,
+  { paidCurrency }: Pick<PaymentAttempt, 'paidCurrency'>,
+  settled: UnmatchedReason,
+): UnmatchedReason {
+  const isOfOrder = WHOLE_PAYMENT_REASONS.some((reason) => reason === settled) && paidCurrency === after.currency;
+  return isOfOrder && hasTooLittle(after) ? 'amount-mismatch' : settled;
+}
+
+/** Pure: whether a PAID order has less money than its price, or none. */
+export function hasTooLittle(order: LockedOrder): boolean {
+  return order.status === 'PAID' && moneyReceived(order, order.attempts).type !== 'sufficient';
 }
 
 /** Pure: whether the provider has confirmed this payment for an attempt that the order registered. */

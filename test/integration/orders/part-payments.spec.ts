@@ -71,4 +71,19 @@ describe('a payment that does not pay its order by itself', () => {
     expect(await desk.shop.refund.execute(refund, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
     expect(await desk.rowsOf('p-much')).toEqual(['overpaid kept', 'surplus adopted']);
   });
+
+  it('is told as too little for a paid order that has nothing else, whatever a person had settled', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('p-only') });
+    const usd = { orderId, ...desk.attempt('p-only'), amount: 500, currency: 'USD' };
+    expect(await desk.shop.markPaid.execute(usd)).toMatchObject({ outcome: 'currency-mismatch' });
+    await decide('settle', 'p-only', 'currency-mismatch');
+    expect(await desk.report(orderId, 't-p-only')).toMatchObject({ outcome: 'paid' });
+    await desk.confirm(orderId, 'p-only');
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['p-only SETTLED', 't-p-only DUPLICATE']);
+    expect(await desk.openOf('p-only')).toMatchObject([
+      { reason: 'amount-mismatch', amount: 1_999, source: 'provider' },
+    ]);
+    await decide('reopen', 'p-only', 'amount-mismatch');
+    expect(await desk.attemptsOf(orderId)).toContain('p-only PAID');
+  });
 });
