@@ -98,7 +98,12 @@ export class ReplicatedPostgres {
     if (isRunning(this.#primaryMember)) throw refused('promote', 'the primary runs');
     const standby = this.#standbyMember;
     if (!isRunning(standby)) standby.server = await startServer(standby.spec, { signal: this.signal });
-    await withClient(standby, (client) => client.query('SELECT pg_promote(true, 60)'));
+    await withClient(standby, async (client) => {
+      // A statement that waited for the promotion would have a snapshot. What is replayed before the promotion may remove
+      // rows that it could see, waits for it 30 s, and then cancels it: promoted, and reported as failed.
+      await client.query('SELECT pg_promote(false)');
+      await until(client, 'SELECT 1 WHERE NOT pg_is_in_recovery()');
+    });
     this.#primary = otherOf(this.#primary);
   }
 

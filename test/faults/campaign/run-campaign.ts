@@ -134,7 +134,9 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const beganAt = performance.now();
   const progress = setInterval(() => {
     const memory = Math.round(process.memoryUsage().rss / 1_048_576);
-    say(`${seconds(beganAt)}: ${log.faults.length} faults, ${events.count} events, ${memory} MB`);
+    // A fault that could not be undone may keep the run from its end, so it is told at once.
+    const failed = log.failures.map((failure) => `; FAILED ${failure}`).join('');
+    say(`${seconds(beganAt)}: ${log.faults.length} faults, ${events.count} events, ${memory} MB${failed}`);
   }, SAY_EVERY_MS);
   try {
     const streaming = driveStream({
