@@ -29,6 +29,8 @@ interface Surroundings {
   readonly isPausedUntil: () => number;
   /** Whether waiting is counted from the first look-up, and not from when it was due. */
   readonly countsFromLookUp: boolean;
+  /** What a look-up found is written. A worker that died before has told nobody, and a notification may end the asking. */
+  readonly written: (answer: unknown) => void;
 }
 
 const MAX_ATTEMPTS = 5;
@@ -102,6 +104,7 @@ export class ModelEngine {
   private settle(row: TimeoutRow, due: DueTimeout, errand: Errand): void {
     const { random, trace, agenda } = this.around;
     const said = this.handlerOf(row).settle(due);
+    if (due.answer !== undefined) this.around.written(due.answer);
     const outcome = resolveOutcome(said, { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: random.next() });
     trace.note(() => `${errand.name} (${due.cause}) ${row.kind}${due.answer ? ', answered' : ''} -> ${tell(outcome)}`);
     if (outcome.type === 'look-up') this.ask(row, due, errand);

@@ -84,13 +84,7 @@ export class ModelProvider {
   }
 
   query(reference: string, tell: (answer: QueryOutcome) => void): void {
-    const answered = (answer: QueryOutcome): void => {
-      const payment = answer.type === 'PAID' ? this.payments.get(reference) : undefined;
-      if (payment?.taken) payment.taken.isHeard = true;
-      if (payment?.taken && payment.traits.reference === reference) payment.taken.isNamed = true;
-      tell(answer);
-    };
-    this.call<QueryOutcome>(`query ${reference}`, answered, () => {
+    this.call<QueryOutcome>(`query ${reference}`, tell, () => {
       const { agenda, random } = this.around;
       const { queryLagMs, tellsTime } = this.traits;
       const providerNow = tellsTime ? new Date(this.clockMs) : undefined;
@@ -100,6 +94,13 @@ export class ModelProvider {
       if (payment) return payment.query(agenda.nowMs - lagMs, providerNow);
       return { type: 'NOT_FOUND', ...(providerNow ? { providerNow } : {}) };
     });
+  }
+
+  /** That this payment is paid was written by who had asked. */
+  hear(reference: string): void {
+    const payment = this.payments.get(reference);
+    if (payment?.taken) payment.taken.isHeard = true;
+    if (payment?.taken && payment.traits.reference === reference) payment.taken.isNamed = true;
   }
 
   close(reference: string, answered: (answer: CloseOutcome) => void): void {

@@ -88,6 +88,7 @@ function refundByHand(shop: Shop, attempt: PaymentAttempt): void {
   world.providerOf(attempt).query(attempt.reference, (answer) => {
     const found = readConfirmation(answer);
     if (found.type === 'PAID') {
+      world.providerOf(attempt).hear(attempt.reference);
       const { orderId } = attempt;
       bookPayment(world, late, moneyOf(attempt, found), { orderId, by: BY, verified: true });
     }

@@ -77,7 +77,9 @@ function checkPayment({ world, late }: Shop, orderId: string): void {
   for (const attempt of world.store.lock(orderId).attempts.filter(canTakeMoney)) {
     world.providerOf(attempt).query(attempt.reference, (answer) => {
       const found = readQuery(attempt, answer, now);
-      if (found?.type === 'PAID') bookPayment(world, late, moneyOf(attempt, found), { orderId, by: { cause: 'api' } });
+      if (found?.type !== 'PAID') return;
+      world.providerOf(attempt).hear(attempt.reference);
+      bookPayment(world, late, moneyOf(attempt, found), { orderId, by: { cause: 'api' } });
     });
   }
 }

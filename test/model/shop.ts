@@ -1,4 +1,5 @@
 import { type LockedOrder, type AttemptKey, type PaymentAttempt } from '../../src/orders/model/order';
+import { type AttemptFinding } from '../../src/orders/model/findings';
 import { type Violation } from './check-end';
 import { tellOfFailedRefund } from './notifier';
 import { Processes, UNKNOWN_ACCOUNT } from './processes';
@@ -74,6 +75,7 @@ export class Shop {
         crashes: this.plan.crashes,
         isPausedUntil,
         countsFromLookUp: wiring.countsFromLookUp,
+        written: (answer) => this.hear(answer),
       }),
       providerOf: (attempt) => this.providerOf(attempt),
     };
@@ -148,6 +150,12 @@ export class Shop {
 
   isAssigned(payment: ProviderPayment, orderId: string): boolean {
     return this.assigned.get(payment) === orderId;
+  }
+
+  private hear(answer: unknown): void {
+    if (!Array.isArray(answer)) return;
+    for (const { finding, ...key } of answer as AttemptFinding[])
+      if (finding.type === 'PAID') this.providerOf(key).hear(key.reference);
   }
 
   private providerOf({
