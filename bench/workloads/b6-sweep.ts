@@ -1,5 +1,5 @@
 import { PLAN_BY_INDEX } from '../../src/database';
-import { SettlementQueries } from '../../src/timeouts/engine/outcome-recorder';
+import { SettlementQueries } from '../../src/timeouts/engine/timeout-settler';
 import { type Ring, type Sample, type Workload } from '../contestant';
 import { BenchService } from '../product/bench-service';
 import { checkClosed } from '../product/check-closed';

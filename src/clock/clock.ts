@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
+import { Logger } from '@nestjs/common';
+import { CodedError } from '../errors';
 
 /** A timer that can be canceled. Canceling a timer that has fired does nothing. */
 export interface Timer {
@@ -126,5 +128,119 @@ export class Deadline {
   /** Resolves to the result of `work`, or to `otherwise` if the deadline comes first. */
   within<T>(work: Promise<T>, otherwise: T): Promise<T> {
     return withTimeout(this.clock, this.left(), work, otherwise);
+  }
+}
+
+interface LoopDependencies {
+  readonly name: string;
+  /** Does one bounded piece of work. Returns true if more work is ready now. */
+  runOnce(signal: AbortSignal): Promise<boolean>;
+  /** Sleep after a run without remaining work, milliseconds. Read before each sleep. */
+  intervalMs(): number;
+  /** How long a run waits for more work to arrive, unless the previous run left some. @default 0 */
+  readonly gatherMs?: number;
+  /**
+   * A run that takes longer is aborted, and the next one starts whether or not the first has ended. Set it only if two
+   * runs may overlap. @default no limit
+   */
+  readonly limitMs?: number;
+}
+
+/** Pause after a failed run, so that an unavailable database is not queried in a tight loop. */
+const ERROR_PAUSE_MS = 1_000;
+
+/** Calls `runOnce` repeatedly: immediately while there is more work, otherwise after the interval or when woken. */
+export class PollingLoop {
+  private readonly logger: Logger;
+  private readonly stopping = new AbortController();
+  private sleeping = new AbortController();
+  private running: Promise<void> | undefined;
+  private isWoken = false;
+  private hasMore = false;
+  private lastError = '';
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly deps: LoopDependencies,
+  ) {
+    this.logger = new Logger(`Loop:${deps.name}`);
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Ends the sleep, because there may be work. */
+  wake(): void {
+    this.isWoken = true;
+    this.sleeping.abort();
+  }
+
+  /** Resolves when the run in progress has ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.sleeping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) await this.runSafely();
+  }
+
+  private async runSafely(): Promise<void> {
+    const { gatherMs } = this.deps;
+    if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
+    if (this.stopping.signal.aborted) return;
+    // Reset here and not earlier: this run finds the work of every earlier wake-up call.
+    this.isWoken = false;
+    try {
+      this.hasMore = await this.runLimited();
+      this.lastError = '';
+      if (!this.hasMore) await this.sleep(this.deps.intervalMs());
+    } catch (error) {
+      this.logOnce(error instanceof Error ? error.message : String(error));
+      // `wake` must not end this pause: every commit of a busy host calls it, which would make this a tight loop.
+      await this.clock.sleep(ERROR_PAUSE_MS, this.stopping.signal);
+    }
+  }
+
+  private async runLimited(): Promise<boolean> {
+    const { name, limitMs } = this.deps;
+    if (limitMs === undefined) return this.deps.runOnce(this.stopping.signal);
+    // Not AbortSignal.any: Node 20 keeps each of those signals for as long as the loop's signal lives.
+    const run = new AbortController();
+    const stop = (): void => run.abort();
+    this.stopping.signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await inTime(this.clock, limitMs, this.deps.runOnce(run.signal), () => {
+        run.abort();
+        return new StuckLoopError(name, limitMs);
+      });
+    } finally {
+      this.stopping.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Logs a failure once: the same line every second would fill the log and add nothing. */
+  private logOnce(message: string): void {
+    if (message !== this.lastError) this.logger.error(`failed, retrying: ${message}`);
+    this.lastError = message;
+  }
+
+  private async sleep(ms: number): Promise<void> {
+    if (this.isWoken || this.stopping.signal.aborted) return;
+    this.sleeping = new AbortController();
+    await this.clock.sleep(ms, this.sleeping.signal);
+  }
+}
+
+/** A run of a loop neither ended nor failed. The loop continues without it. */
+class StuckLoopError extends CodedError {
+  constructor(name: string, limitMs: number) {
+    super(
+      'LOOP_STUCK',
+      `a run of the loop ${name} did not end within ${limitMs} ms, so the loop continues without it; look for a handler or ` +
+        'a connection that does not respond',
+    );
   }
 }

@@ -1,2 +1,1 @@
-export { CLOCK, type Clock, type Timer, Deadline, inTime, SystemClock, withTimeout } from './clock';
-export { PollingLoop } from './polling-loop';
+export { CLOCK, type Clock, type Timer, Deadline, inTime, SystemClock, withTimeout, PollingLoop } from './clock';

@@ -1,6 +1,6 @@
 import { type DataSourceOptions } from 'typeorm';
 import { packageVersion, findUnknownOptions, withoutUndefined, InvalidOptionsError } from '../errors';
-import { PreparingClient } from './preparing-client';
+import { PreparingClient } from './own-connection';
 import { ResilientClient, findSessionProblem, parseServerUrls } from './resilient-client';
 
 /** How the sessions of an instance are called; the release follows, behind a slash. */

@@ -1,6 +1,6 @@
-import { TypeORMError, type DataSource } from 'typeorm';
+import { TypeORMError } from 'typeorm';
 import { Logger } from '@nestjs/common';
-import { SystemClock, type Clock } from '../clock';
+import { type Clock } from '../clock';
 
 /** A wrong login, or no such database. PostgreSQL checks that for new sessions only: those that are open go on. */
 const LOGIN_REFUSED = /^(28|3D)/;
@@ -73,7 +73,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /** True when the server answers and refuses what all work needs. It does so until a person has done something. */
-function isServerRefusing(error: unknown): boolean {
+export function isServerRefusing(error: unknown): boolean {
   return isLoginRefused(error) || isSchemaUnusable(error) || codesOf(error).some((code) => code.startsWith('53'));
 }
 
@@ -206,45 +206,6 @@ export function isSessionLost(error: unknown): boolean {
 
 function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
-}
-
-/** After that, work is tried again: only work shows whether the server takes it. */
-const REFUSING_MS = 5_000;
-
-const clock = new SystemClock();
-
-/** Monotonic milliseconds. */
-const refusedAt = new WeakMap<DataSource, number>();
-
-/** The same, of refusals about which the commit of other work says nothing. */
-const unusableAt = new WeakMap<DataSource, number>();
-
-/** Remembers that the server has refused what all work needs. Other errors say nothing. */
-export function noteFailure(dataSource: DataSource, error: unknown): void {
-  if (isServerRefusing(error)) refusedAt.set(dataSource, clock.monotonic());
-}
-
-/**
- * Remembers that a transaction met a table that cannot be used, or a full disk. Whether others are committed meanwhile
- * depends on the tables that they need.
- */
-export function noteUnusable(dataSource: DataSource, error: unknown): void {
-  if (isSchemaUnusable(error) || isDiskFull(error)) unusableAt.set(dataSource, clock.monotonic());
-}
-
-/** A transaction of ours was committed. */
-export function noteCommit(dataSource: DataSource): void {
-  refusedAt.delete(dataSource);
-}
-
-/**
- * Whether the server has refused our work in the last five seconds. If it was a login, and a later transaction was committed, the
- * open sessions go on. A question cannot find that out: with a full disk, a lost right, or a changed password it is answered, on a
- * session that is open.
- */
-export function isRefusingWork(dataSource: DataSource): boolean {
-  const now = clock.monotonic();
-  return [refusedAt, unusableAt].some((times) => now - (times.get(dataSource) ?? -Infinity) < REFUSING_MS);
 }
 
 /** As patient as the service's first connection: a database that restarts is back by then. */

@@ -6,7 +6,18 @@ export {
   hangUp,
   type PooledClient,
 } from './resilient-client';
-export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';
+export {
+  PLAN_BY_INDEX,
+  PreparingClient,
+  isDatabaseWritable,
+  ownQuery,
+  onOwnConnection,
+  STATEMENT_MS,
+  interceptQueries,
+  type Send,
+  storableJson,
+  storableText,
+} from './own-connection';
 export {
   findSchemaNameProblems,
   validateSchemaName,
@@ -36,14 +47,6 @@ export {
   nameOwnSchema,
 } from './database-errors';
 export {
-  isDatabaseWritable,
-  ownQuery,
-  onOwnConnection,
-  STATEMENT_MS,
-  interceptQueries,
-  type Send,
-} from './own-connection';
-export {
   nameOf,
   readRecorded,
   readRecordedEarlier,
@@ -61,8 +64,8 @@ export {
   recordStatements,
   rehearse,
 } from './migrations';
-export { ownTransaction } from './own-transaction';
 export {
+  ownTransaction,
   type TransactionOptions,
   contentionBackoffMs,
   lockPatienceOf,
@@ -72,7 +75,7 @@ export {
   retryConflicts,
   runTransaction,
   type Tables,
-} from './run-transaction';
+} from './transaction';
 export {
   type Queryable,
   type Transaction,
@@ -94,5 +97,4 @@ export {
   type PrismaTransaction,
 } from './host-transactions/adapters';
 export { type ScanRange, ScanWindow } from './scan-window';
-export { storableJson, storableText } from './storable-json';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';

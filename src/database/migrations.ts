@@ -3,7 +3,7 @@ import { type DataSource, type EntityManager, type MigrationInterface, type Quer
 import { escapeLiteral } from 'pg';
 import { SystemClock } from '../clock';
 import { present } from '../errors';
-import { ownTransaction } from './own-transaction';
+import { ownTransaction } from './transaction';
 import { isLockTimeout } from './database-errors';
 import { LockedTablesError, NewerSchemaError, ExpectedRollback } from './errors';
 import { onOwnConnection, interceptQueries } from './own-connection';

@@ -86,8 +86,10 @@ export class OutboxRelay {
 
   start(): void {
     const { dataSource, route } = this.deps;
-    this.unsubscribe = onAnnouncedCommit(dataSource, (_, routes) => {
-      if (routes.has(route)) this.loop.wake();
+    this.unsubscribe = onAnnouncedCommit(dataSource, {
+      routes: (routes) => {
+        if (routes.has(route)) this.loop.wake();
+      },
     });
     this.loop.start();
   }

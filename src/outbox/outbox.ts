@@ -213,23 +213,28 @@ export function announceAfterCommit(
   for (const route of routes) announced.routes.add(route);
 }
 
-type Listener = (wakeUps: readonly AnnouncedWakeUp[], routes: ReadonlySet<OutboxRoute>) => void;
+/** What is told of a commit. */
+interface CommitListener {
+  /** The wake-ups that it wrote, if there are any. */
+  wakeUps?(wakeUps: readonly AnnouncedWakeUp[]): void;
+  routes?(routes: ReadonlySet<OutboxRoute>): void;
+}
 
 /** One subscriber per DataSource, because the first one that sees a mark removes it. */
-const listenersOf = new WeakMap<DataSource, Set<Listener>>();
+const listenersOf = new WeakMap<DataSource, Set<CommitListener>>();
 
 /**
  * Calls `listener` after the commit of every marked transaction of this DataSource, the host's own included. Only
  * a latency hint: the polling loops find everything without it. Returns the way to stop that.
  */
-export function onAnnouncedCommit(dataSource: DataSource, listener: Listener): () => void {
+export function onAnnouncedCommit(dataSource: DataSource, listener: CommitListener): () => void {
   const listeners = listenersOf.get(dataSource) ?? subscribe(dataSource);
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-function subscribe(dataSource: DataSource): Set<Listener> {
-  const listeners = new Set<Listener>();
+function subscribe(dataSource: DataSource): Set<CommitListener> {
+  const listeners = new Set<CommitListener>();
   const subscriber: EntitySubscriberInterface = {
     afterTransactionCommit({ queryRunner }) {
       const data = queryRunner.data as Marked;
@@ -237,7 +242,10 @@ function subscribe(dataSource: DataSource): Set<Listener> {
       // A released savepoint announces too; the outer commit is the one that counts.
       if (!announced || queryRunner.isTransactionActive) return;
       data[MARK] = undefined;
-      for (const listener of listeners) listener(announced.wakeUps, announced.routes);
+      for (const listener of listeners) {
+        if (announced.wakeUps.length > 0) listener.wakeUps?.(announced.wakeUps);
+        listener.routes?.(announced.routes);
+      }
     },
     afterTransactionRollback({ queryRunner }) {
       if (!queryRunner.isTransactionActive) (queryRunner.data as Marked)[MARK] = undefined;

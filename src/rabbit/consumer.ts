@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib';
+import { Logger } from '@nestjs/common';
 import { type Clock, withTimeout } from '../clock';
-import { Delivery, GatheredAcks } from './delivery';
 import { KeptChannel } from './kept-channel';
 import { QueueUnavailableError } from './errors';
 import { type RabbitConnection } from './rabbit-connection';
+import { DROPPED_HEADERS } from './workarounds/undecodable-headers';
 
 interface ConsumerDependencies {
   readonly queue: string;
@@ -12,7 +13,9 @@ interface ConsumerDependencies {
   /** Declares the queue and the objects it depends on. */
   prepare(channel: Channel, model: ChannelModel): Promise<void>;
   /** Takes over a delivery; the receiver must acknowledge it. Must not throw. */
-  onDelivery(delivery: Delivery): void;
+  readonly onDelivery: (delivery: Delivery) => void;
+  /** The same for one whose headers could not be decoded, and were dropped. */
+  readonly onUnreadable: (delivery: Delivery) => void;
   /** Whether the queue serves consumers, determined without risk to this connection. Must not reject. */
   serves(): Promise<boolean>;
 }
@@ -138,7 +141,8 @@ export class ManualAckConsumer {
     const delivery = new Delivery(message, acks, (one) => this.acknowledged(one), this.clock.monotonic());
     this.unacknowledged.add(delivery);
     if (this.isStopped) return delivery.acknowledge('requeue');
-    this.deps.onDelivery(delivery);
+    if (DROPPED_HEADERS in message.properties) this.deps.onUnreadable(delivery);
+    else this.deps.onDelivery(delivery);
   }
 
   /** One per channel, even if it is suspended several times: it must know all deliveries of the channel. */
@@ -176,104 +180,177 @@ export class ManualAckConsumer {
   }
 }
 
-interface KeptDeliveriesDependencies {
-  readonly consumer: Pick<ManualAckConsumer, 'suspend' | 'resume' | 'stopped'>;
-  /** Whether what the work needs is available, for example the database. */
-  isThere(): Promise<boolean>;
-}
-
-interface Kept {
-  readonly delivery: Delivery;
-  resolve(isToBeTried: boolean): void;
-}
-
-const FIRST_PAUSE_MS = 250;
-
-/** Also the longest delay from the end of the outage until work continues. */
-const LONGEST_PAUSE_MS = 2_000;
-
-/** No answer within this time counts as unavailable. */
-const ANSWER_MS = 5_000;
-
-/** The broker closes the channel of a consumer that acknowledges nothing for 30 min (consumer_timeout). */
-const LONGEST_KEEP_MS = 20 * 60_000;
-
-/**
- * Keeps deliveries unacknowledged in this process while something they need is unavailable. Up to RabbitMQ 4.2, each
- * returned message counts as a delivery, and it is parked after x-delivery-limit of them. The consumer is canceled
- * first and consumes again once the missing service answers, so an outage of any length costs a message at most one
- * delivery per instance.
- */
-export class KeptDeliveries {
-  private readonly kept = new Set<Kept>();
-  private isWaiting = false;
-  private pauseMs = FIRST_PAUSE_MS;
-  private endedAt = -Infinity;
+/** One message with the channel that delivered it. Acknowledged exactly once; later calls do nothing. */
+export class Delivery {
+  private acknowledged = false;
+  private failed = 0;
 
   constructor(
-    private readonly clock: Clock,
-    private readonly deps: KeptDeliveriesDependencies,
+    readonly message: ConsumeMessage,
+    private readonly channel: AcknowledgingChannel,
+    private readonly onAcknowledged: (delivery: Delivery) => void,
+    /** By the monotonic clock, milliseconds. */
+    readonly receivedAt: number,
   ) {}
 
-  /** Whether the missing service answers within 5 s. */
-  isThere(): Promise<boolean> {
-    return withTimeout(this.clock, ANSWER_MS, this.deps.isThere(), false, this.deps.consumer.stopped);
+  get body(): Buffer {
+    return this.message.content;
   }
 
-  /** Stops consuming until the missing service answers. */
-  pause(): void {
-    if (this.isWaiting || this.deps.consumer.stopped.aborted) return;
-    this.isWaiting = true;
-    void this.wait();
+  get headers(): Record<string, unknown> {
+    return this.message.properties.headers ?? {};
   }
 
-  /** Pauses. Resolves to true if `delivery` should be tried again, to false if it was returned or lost. */
-  keep(delivery: Delivery): Promise<boolean> {
-    this.pause();
-    if (!this.isWaiting) return Promise.resolve(this.requeue(delivery));
-    return new Promise((resolve) => this.kept.add({ delivery, resolve }));
+  /** The queue where the sender wants the answer. Undefined: it wants none. */
+  get replyTo(): string | undefined {
+    return textOf(this.message.properties.replyTo);
+  }
+
+  /** What the sender recognizes the answer by. */
+  get correlationId(): string | undefined {
+    return textOf(this.message.properties.correlationId);
+  }
+
+  /** A previous consumer did not acknowledge it. */
+  get isRedelivered(): boolean {
+    return this.message.fields.redelivered;
+  }
+
+  /** How often it was delivered before. Undefined at the first delivery and on classic queues, which do not count. */
+  get deliveries(): number | undefined {
+    // RabbitMQ 4.3 counts returned messages in `x-acquired-count` only.
+    const counts = [this.headers['x-delivery-count'], this.headers['x-acquired-count']];
+    return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
   /**
-   * Like `keep`, but for a problem of this delivery alone, such as a lock: waits `pauseMs` while the others continue.
+   * @internal How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. That it was
+   * returned before counts as once.
    */
-  async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
-    await this.clock.sleep(pauseMs, this.deps.consumer.stopped);
-    return this.mayGoOn(delivery) || this.requeue(delivery);
+  get failures(): number {
+    return this.deliveries ?? this.failed + (this.isRedelivered ? 1 : 0);
   }
 
-  /** False if it is acknowledged or older than 20 min, or if the consumer has stopped. It must then be returned. */
-  mayGoOn({ isAcknowledged, receivedAt }: Delivery): boolean {
-    const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
-    return !isAcknowledged && !isOld && !this.deps.consumer.stopped.aborted;
+  /** @internal Was returned before, and nobody has counted: a classic queue only marks that. */
+  get isUncounted(): boolean {
+    return this.isRedelivered && this.deliveries === undefined;
   }
 
-  private async wait(): Promise<void> {
-    const { consumer } = this.deps;
-    // An outage that returns a moment after its end keeps the longer pause.
-    if (this.clock.monotonic() - this.endedAt > 2 * LONGEST_PAUSE_MS) this.pauseMs = FIRST_PAUSE_MS;
-    await consumer.suspend();
-    do {
-      this.release((delivery) => !this.mayGoOn(delivery));
-      await this.clock.sleep(this.pauseMs, consumer.stopped);
-      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
-    } while (!consumer.stopped.aborted && !(await this.isThere()));
-    this.endedAt = this.clock.monotonic();
-    this.isWaiting = false;
-    this.release(() => true);
-    await consumer.resume();
+  /** @internal Its handler has failed, and it is tried again without being returned. */
+  countFailure(): void {
+    this.failed += 1;
   }
 
-  private release(isWanted: (delivery: Delivery) => boolean): void {
-    for (const kept of this.kept) {
-      if (!isWanted(kept.delivery)) continue;
-      this.kept.delete(kept);
-      kept.resolve(this.mayGoOn(kept.delivery) || this.requeue(kept.delivery));
+  /** True if it has been acknowledged, for example by the shutdown, or if its channel has closed. */
+  get isAcknowledged(): boolean {
+    return this.acknowledged;
+  }
+
+  /**
+   * Call this once its channel has closed: the broker delivers the message again and takes no more answers for this
+   * delivery.
+   */
+  forget(): void {
+    this.acknowledged = true;
+  }
+
+  acknowledge(acknowledgment: Acknowledgment): void {
+    if (this.acknowledged) return;
+    this.acknowledged = true;
+    acknowledge(this.channel, this.message, acknowledgment);
+    this.onAcknowledged(this);
+  }
+}
+
+/** Some clients send an empty text for a property that they do not set. */
+function textOf(property: unknown): string | undefined {
+  return typeof property === 'string' && property !== '' ? property : undefined;
+}
+
+/**
+ * How a delivery ends.
+ * - `ack`: its work is committed, or there is none.
+ * - `requeue`: it could not be stored; another consumer or a later try may succeed.
+ * - `dead-letter`: it can never be processed and goes to the parked queue.
+ */
+type Acknowledgment = 'ack' | 'requeue' | 'dead-letter';
+
+const logger = new Logger('Acknowledgments');
+
+/** The part of a channel that acknowledges. */
+type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
+
+/**
+ * The only code that acknowledges or rejects. Takes the channel that delivered the message, because a tag means nothing
+ * on another one. A closed channel is only a warning: the broker redelivers, and the use cases are idempotent.
+ */
+export function acknowledge(
+  channel: AcknowledgingChannel,
+  message: ConsumeMessage,
+  acknowledgment: Acknowledgment,
+): void {
+  try {
+    if (acknowledgment === 'ack') channel.ack(message);
+    else channel.nack(message, false, acknowledgment === 'requeue');
+  } catch (error) {
+    logger.warn(`${acknowledgment} after the channel closed; the broker will redeliver: ${String(error)}`);
+  }
+}
+
+/**
+ * Acknowledges the deliveries of one channel with as few frames as possible. Acks of one turn are sent at its end; a
+ * single `multiple` covers everything up to the lowest unacknowledged delivery. A quorum queue writes each ack to its log,
+ * and a batch has 100 of them.
+ */
+export class GatheredAcks {
+  /** In the order of delivery, which is the order of the tags. */
+  private readonly unacknowledged = new Set<number>();
+  private gathered: ConsumeMessage[] = [];
+
+  constructor(private readonly channel: Channel) {}
+
+  /** Must be called for every delivery of the channel, or a `multiple` would acknowledge it by accident. */
+  delivered({ fields }: ConsumeMessage): void {
+    this.unacknowledged.add(fields.deliveryTag);
+  }
+
+  ack(message: ConsumeMessage): void {
+    this.unacknowledged.delete(message.fields.deliveryTag);
+    if (this.gathered.push(message) === 1) queueMicrotask(() => this.flush());
+  }
+
+  /** @throws IllegalOperationError if the channel has closed. */
+  nack(message: ConsumeMessage, allUpTo: false, requeue: boolean): void {
+    this.unacknowledged.delete(message.fields.deliveryTag);
+    this.channel.nack(message, allUpTo, requeue);
+  }
+
+  /** Sends the gathered acks. */
+  flush(): void {
+    const messages = this.gathered;
+    this.gathered = [];
+    const [lowest = Infinity] = this.unacknowledged;
+    const together = messages.filter(({ fields }) => fields.deliveryTag < lowest);
+    try {
+      const last = together.reduce<ConsumeMessage | undefined>(later, undefined);
+      if (last) this.channel.ack(last, together.length > 1);
+      for (const message of messages) if (message.fields.deliveryTag > lowest) this.channel.ack(message);
+    } catch (error) {
+      logger.warn(`ack after the channel closed; the broker will redeliver ${messages.length}: ${String(error)}`);
     }
   }
+}
 
-  private requeue(delivery: Delivery): false {
-    delivery.acknowledge('requeue');
-    return false;
-  }
+function later(one: ConsumeMessage | undefined, other: ConsumeMessage): ConsumeMessage {
+  return one && one.fields.deliveryTag > other.fields.deliveryTag ? one : other;
+}
+
+/** Why a message is parked: a stable code, and a sentence with the values. */
+export interface ParkReason {
+  readonly code: string;
+  readonly reason: string;
+  /** The values for programs. They are sent to the sender of the command, if it wants an answer. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** A mistake on our side. The sender is not told the reason, and the message is parked even if the sender is answered. */
+  readonly isFault?: boolean;
 }

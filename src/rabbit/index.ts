@@ -9,8 +9,8 @@ export {
   RABBIT_TRANSPORT,
 } from './rabbit-server';
 export { declareBase, declareWorkQueue, type BrokerObjects, removeTopology } from './declare-topology';
-export { Delivery, type ParkReason } from './delivery';
-export { KeptDeliveries, ManualAckConsumer } from './consumer';
+export { Delivery, type ParkReason, ManualAckConsumer } from './consumer';
+export { KeptDeliveries } from './kept-deliveries';
 export {
   type PrefixOwner,
   readPrefixOwner,

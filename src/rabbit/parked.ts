@@ -6,7 +6,7 @@ import { CommandQueueMissingError } from './errors';
 import { onConfirmChannel } from './broker-inspection';
 import { type TopologyNames } from './topology';
 import { type ConfirmedPublisher } from './confirmed-publisher';
-import { type Delivery, type ParkReason } from './delivery';
+import { type Delivery, type ParkReason } from './consumer';
 import { type Publication } from './publications';
 
 /** A message of the parked queue. */

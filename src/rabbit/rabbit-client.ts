@@ -2,9 +2,8 @@ import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { declareBase } from './declare-topology';
-import { type Delivery, type ParkReason } from './delivery';
-import { undecodableHeaders, RabbitConnection, endConnection } from './rabbit-connection';
-import { ManualAckConsumer } from './consumer';
+import { type Delivery, type ParkReason, ManualAckConsumer } from './consumer';
+import { RabbitConnection, endConnection } from './rabbit-connection';
 import { ParkedQueue } from './parked';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { ReplySender } from './reply-sender';
@@ -17,7 +16,7 @@ interface ConsumeRequest {
   readonly prefetch: number;
   /** Declares the queue before it is consumed. Runs after the base topology. */
   declare(channel: Channel): Promise<void>;
-  onDelivery(delivery: Delivery): void;
+  readonly onDelivery: (delivery: Delivery) => void;
 }
 
 /** Limit for the broker's answer to each close, once all work is finished. */
@@ -90,10 +89,8 @@ export class RabbitClient {
       queue: request.queue,
       prefetch: request.prefetch,
       serves: () => queueServes(this.clock, () => this.temporaryConnection(), request.queue),
-      onDelivery: (delivery) => {
-        if (undecodableHeaders.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
-        else request.onDelivery(delivery);
-      },
+      onDelivery: request.onDelivery,
+      onUnreadable: (delivery) => void this.parked.park(delivery, UNREADABLE_HEADERS),
       prepare: async (channel, model) => {
         await declareBase(model, channel, this.names, this.options);
         await request.declare(channel);

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../clock';
 import { type ConfirmedPublisher } from './confirmed-publisher';
-import { type Delivery, type ParkReason } from './delivery';
+import { type Delivery, type ParkReason } from './consumer';
 import { type Publication, type PublishWatch } from './publications';
 import { Reminder } from './rabbit-connection';
 import { type TopologyNames } from './topology';

@@ -26,7 +26,6 @@ import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/registered-handler';
 import { TimeoutObservers } from './model/outcomes';
 import { TimeoutScheduler, TimeoutQueries } from './scheduling/timeout-scheduler';
-import { UnknownTimeoutKindError } from './model/errors';
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS } =
   new ConfigurableModuleBuilder<TimeoutsOptions>()
@@ -82,9 +81,7 @@ const scheduler: Provider = {
       horizonMs,
       queries: new TimeoutQueries(schema),
       writesWakeUps: transport !== 'none',
-      checkKind: (kind) => {
-        if (consume && !running.kinds.includes(kind)) throw new UnknownTimeoutKindError(kind);
-      },
+      ...(consume && { knownKinds: running.knownKinds }),
       wake: (refs, cause) => running.wake(refs, cause),
     }),
 };

@@ -18,7 +18,7 @@ function code(name: string): string {
 
 describe('transactions', () => {
   it('are opened in one place, which names the isolation level, and as savepoints of the caller in another', () => {
-    expect(opening).toEqual(['database/own-transaction.ts']);
-    expect(savepoints).toEqual(['database/host-transactions/host-call.ts', 'database/own-transaction.ts']);
+    expect(opening).toEqual(['database/transaction.ts']);
+    expect(savepoints).toEqual(['database/host-transactions/host-call.ts', 'database/transaction.ts']);
   });
 });

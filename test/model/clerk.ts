@@ -97,7 +97,7 @@ function settle(shop: Shop, row: UnmatchedRow): void {
 }
 
 /**
- * `reopen` of src/orders/unmatched/settle-unmatched.ts. A person had settled a false report, and the provider has confirmed a
+ * `reopen` of src/orders/operator/settle-unmatched.ts. A person had settled a false report, and the provider has confirmed a
  * payment for the attempt since. The clerk sees that the PAID order has too little without it, and that nobody has paid it
  * back: nobody else could know that the order needs it.
  */

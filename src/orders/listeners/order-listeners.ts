@@ -48,7 +48,7 @@ export class OrderListeners implements OrderAudience {
     const deliveries = this.subscriptions.flatMap(({ types, kind }) =>
       events.filter(({ routingKey }) => types.has(routingKey)).map((event) => deliveryOf(event, kind)),
     );
-    await this.scheduler.schedule(deliveries, { tx });
+    if (deliveries.length > 0) await this.scheduler.schedule(deliveries, { tx });
   }
 }
 

@@ -2,8 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
-import { type DueTimeout, type TimeoutCause } from '../model/timeout';
-import { type WakeUpResult } from '../model/wake-up';
+import { type DueTimeout, type TimeoutCause, type WakeUpResult } from '../model/timeout';
 import {
   type TimeoutObserver,
   BUSY_MS,
@@ -12,10 +11,9 @@ import {
   type BusyRow,
   type LockedRow,
 } from '../model/outcomes';
-import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from './isolated-batches';
+import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from './batches';
 import { type DatabaseClock } from './database-clock';
-import { type SettlementQueries } from './outcome-recorder';
-import { type TimeoutSettler } from './timeout-settler';
+import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 
 interface LookUpDependencies extends AnswerDependencies {
   readonly handler: HandlerAdapter;

@@ -2,12 +2,10 @@ import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { type ScanRange, ScanWindow } from '../../database';
 import { type SettledBatch, type BatchSelection, type LockedRows, type LockedRow } from '../model/outcomes';
-import { type TimeoutCause } from '../model/timeout';
-import { overdueItem, type WorkItem, type WakeUpResult } from '../model/wake-up';
+import { type TimeoutCause, type WorkItem } from '../model/timeout';
 import { type DatabaseClock } from './database-clock';
 import { type ExternalLookups } from './external-lookups';
-import { type SettlementQueries } from './outcome-recorder';
-import { type TimeoutSettler } from './timeout-settler';
+import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 
 interface PagesDependencies {
   readonly kind: string;
@@ -17,10 +15,16 @@ interface PagesDependencies {
   readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly clock: Clock;
   readonly pageSize: number;
-  readonly overdue: Pick<OverdueWakeUps, 'found'>;
+  readonly overdue: { found(rows: readonly SeenRow[]): void };
   isPaused(): boolean;
   /** Settles the rows of a page one by one, if they cannot be settled together. */
   readonly batches: { run(items: readonly WorkItem[]): Promise<void> };
+}
+
+export interface SeenRow {
+  readonly key: string;
+  readonly generation: string;
+  readonly leased: boolean;
 }
 
 /** Reads what is overdue from the table, longest overdue first, and settles it page by page. */
@@ -90,7 +94,7 @@ interface OverdueSelectionDependencies {
   readonly clock: Clock;
   readonly pageSize: number;
   /** Hears of the rows of a page as soon as they are locked. */
-  readonly overdue: Pick<OverdueWakeUps, 'found'>;
+  readonly overdue: PagesDependencies['overdue'];
 }
 
 /** A page of rows that are overdue by at least `marginMs`, longest overdue first. */
@@ -121,73 +125,15 @@ class OverdueSelection implements BatchSelection {
   }
 }
 
-interface SeenRow {
-  readonly key: string;
-  readonly generation: string;
-  readonly leased: boolean;
-}
-
-/**
- * Tells timeouts of one kind whose wake-ups got lost from those whose wake-ups are here and wait. Load alone makes timeouts
- * overdue, and must not look like a fault of the broker.
- */
-export class OverdueWakeUps {
-  private readonly inProgress = new Map<string, number>();
-  private missing = new Set<string>();
-  private isBehind = false;
-
-  /** Call it when a wake-up has come, however late. It is in progress until `finish` of the result is called. */
-  track(item: WorkItem): WorkItem {
-    const { wakeUp } = item;
-    const identity = identityOf(wakeUp.key, wakeUp.generation);
-    this.inProgress.set(identity, (this.inProgress.get(identity) ?? 0) + 1);
-    this.missing.delete(identity);
-    const finish = (result: WakeUpResult): void => {
-      this.ended(identity);
-      item.finish(result);
-    };
-    return { wakeUp, finish };
-  }
-
-  /** A run of the sweep begins. */
-  begin(): void {
-    this.missing = new Set();
-    this.isBehind = false;
-  }
-
-  /** The sweep has found these rows. */
-  found(rows: readonly SeenRow[]): void {
-    for (const { key, generation, leased } of rows) {
-      const identity = identityOf(key, generation);
-      if (leased) continue;
-      if (this.inProgress.has(identity)) this.isBehind = true;
-      else this.missing.add(identity);
-    }
-  }
-
-  /**
-   * How many timeouts of the run no wake-up explains; fewer later, as late ones arrive. None when other wake-ups wait
-   * here: then this process is behind, and so may be the others, whose wake-ups it does not see.
-   */
-  end(): () => number {
-    const { missing } = this;
-    return this.isBehind ? () => 0 : () => missing.size;
-  }
-
-  private ended(identity: string): void {
-    const count = (this.inProgress.get(identity) ?? 0) - 1;
-    if (count > 0) this.inProgress.set(identity, count);
-    else this.inProgress.delete(identity);
-  }
-}
-
-function identityOf(key: string, generation: string | null): string {
-  return `${generation ?? '*'} ${key}`;
-}
-
 /** A locked page of overdue rows, as the sweep asks for it. */
 export interface SweptPage {
   readonly rows: number;
   /** What to read next; undefined: this was the last page. */
   readonly next: ScanRange | undefined;
+}
+
+/** A row that was found in the table. It has no delivery to acknowledge, so `finish` does nothing. */
+function overdueItem(row: LockedRow, cause: TimeoutCause): WorkItem {
+  const { key, generation } = row;
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause }, finish: () => undefined };
 }

@@ -1,9 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
-import { type AnnouncedWakeUp } from '../../outbox';
 import { type ResolvedSweepOptions } from '../model/timeouts-options';
-import { type TimeoutProcessor } from './timeout-processor';
+import { type TimeoutProcessor } from './lane';
 
 interface SweepDependencies {
   readonly processor: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
@@ -187,18 +186,4 @@ export class Sweep {
 function valueOf<T>(result: PromiseSettledResult<T>): T {
   if (result.status === 'rejected') throw result.reason;
   return result.value;
-}
-
-/** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
-const SOON_MS = 2_000;
-
-/** Has what was just scheduled and is due soon handled without a message. Otherwise it would wait for the next tick. */
-export function takeSoon(
-  wakeUps: readonly AnnouncedWakeUp[],
-  sweeps: ReadonlyMap<string, Sweep>,
-  databaseNowMs: number,
-): void {
-  for (const { kind, key, generation, dueAtMs } of wakeUps) {
-    if (dueAtMs <= databaseNowMs + SOON_MS) sweeps.get(kind)?.take(key, generation, dueAtMs);
-  }
 }

@@ -1,7 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock, Deadline } from '../../clock';
-import { onAnnouncedCommit, type Outbox, OutboxRelays, type OutboxRouter, routeEvent } from '../../outbox';
+import {
+  type AnnouncedWakeUp,
+  onAnnouncedCommit,
+  type Outbox,
+  OutboxRelays,
+  type OutboxRouter,
+  routeEvent,
+} from '../../outbox';
 import { type Channel, type RabbitClient } from '../../rabbit';
 import { retryWhileUnavailable, ownQuery } from '../../database';
 import { assertDatabase, refuseMissingHandlers } from '../startup/assert-database';
@@ -11,13 +18,14 @@ import { type RegisteredHandler } from '../handlers/registered-handler';
 import { DuplicateTimeoutHandlerError, DueTimeoutLockedError, EndlessTimeoutsError } from '../model/errors';
 import { type TimeoutObservers } from '../model/outcomes';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
-import { type TimeoutCause, type TimeoutRef } from '../model/timeout';
+import { type TimeoutCause, type TimeoutRef, HEAD_START_MS } from '../model/timeout';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
-import { HEAD_START_MS } from '../model/wake-up';
 import { DatabaseClock } from './database-clock';
-import { WakeUpConsumer } from './wake-up-consumer';
-import { TimeoutProcessor } from './timeout-processor';
-import { Sweep, takeSoon } from './sweep';
+import { WakeUpConsumer, TimeoutProcessor } from './lane';
+import { Sweep } from './sweep';
+
+/** What is due later, the sweep's look-ahead finds. */
+const SOON_MS = 2_000;
 
 const NO_BROKER =
   'no broker is configured: PostgreSQL alone triggers timeouts, no events are sent to other programs, ' +
@@ -37,7 +45,7 @@ export class TimeoutEngine {
   private readonly processors = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
   private readonly consumers: WakeUpConsumer[] = [];
-  private handlers: readonly RegisteredHandler[] = [];
+  private readonly handlers = new Map<string, RegisteredHandler>();
   private unsubscribe: (() => void) | undefined;
   private phase: 'new' | 'running' | 'stopping' = 'new';
 
@@ -65,7 +73,12 @@ export class TimeoutEngine {
 
   /** The kinds that have a handler in this process. */
   get kinds(): readonly string[] {
-    return this.handlers.map(({ kind }) => kind);
+    return [...this.handlers.keys()];
+  }
+
+  /** @internal Them, also those that are registered later. */
+  get knownKinds(): Pick<ReadonlySet<string>, 'has'> {
+    return this.handlers;
   }
 
   /** How timeouts wait; undefined until the broker has answered for the first time. */
@@ -91,10 +104,10 @@ export class TimeoutEngine {
    */
   register(handlers: readonly RegisteredHandler[]): void {
     for (const { kind, handler } of handlers) {
-      const other = this.handlers.find((one) => one.kind === kind)?.handler;
+      const other = this.handlers.get(kind)?.handler;
       if (other) throw new DuplicateTimeoutHandlerError(kind, other.constructor.name, handler.constructor.name);
     }
-    this.handlers = [...this.handlers, ...handlers];
+    for (const registered of handlers) this.handlers.set(registered.kind, registered);
   }
 
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
@@ -106,7 +119,7 @@ export class TimeoutEngine {
       await retryWhileUnavailable(this.clock, () => refuseMissingHandlers(this.options, this.kinds));
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
     await retryWhileUnavailable(this.clock, () => this.controls.refresh());
-    if (this.options.consume) for (const handler of this.handlers) this.work(handler, this.writesWakeUps);
+    if (this.options.consume) for (const handler of this.handlers.values()) this.work(handler, this.writesWakeUps);
     if (!this.options.isDrivenByTests) this.run();
     this.phase = 'running';
     this.logger.log(`started for ${this.kinds.join(', ') || 'scheduling only'}`);
@@ -118,10 +131,16 @@ export class TimeoutEngine {
     this.client.start();
     this.path.start();
     this.controls.start();
-    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => {
-      if (!this.isMessagePathUp) takeSoon(wakeUps, this.sweeps, this.databaseClock.nowMs());
-    });
+    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, { wakeUps: (wakeUps) => this.takeSoon(wakeUps) });
     for (const sweep of this.sweeps.values()) sweep.start();
+  }
+
+  /** What was just scheduled and is due soon is handled without a message while none arrive: the next tick would be late. */
+  private takeSoon(wakeUps: readonly AnnouncedWakeUp[]): void {
+    const untilMs = this.databaseClock.nowMs() + SOON_MS;
+    const soon = wakeUps.filter(({ dueAtMs }) => dueAtMs <= untilMs);
+    if (soon.length === 0 || this.isMessagePathUp) return;
+    for (const { kind, key, generation, dueAtMs } of soon) this.sweeps.get(kind)?.take(key, generation, dueAtMs);
   }
 
   /** Handles these now if they are due, in this process; for reads and operators. */
@@ -144,7 +163,7 @@ export class TimeoutEngine {
     await this.databaseClock.start();
     await this.controls.refresh();
     try {
-      for (const handler of this.handlers) this.work(handler, false);
+      for (const handler of this.handlers.values()) this.work(handler, false);
       const runs = [...this.sweeps].map(async ([kind, sweep]) => [kind, await sweep.runToEnd(signal)] as const);
       const swept = await Promise.all(runs);
       await Promise.all([...this.processors.values()].map((processor) => processor.whenIdle()));
@@ -217,13 +236,12 @@ function workOnKind(
   const { dataSource, schema, ladder } = options;
   // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
   const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
-  const isPaused = (): boolean => controls.isPaused(handler.kind);
-  const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs, isPaused };
+  const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs, controls };
   const processor = new TimeoutProcessor(handler, shared, clock);
   const { concurrency } = handler.options;
   const upcomingSql = new TimeoutQueries(schema).upcoming;
   const watched = {
-    isPaused,
+    isPaused: () => controls.isPaused(handler.kind),
     isClock: () => path.state !== 'up',
     missed: path.missed.bind(path, processor.kind),
   };

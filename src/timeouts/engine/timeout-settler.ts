@@ -8,10 +8,12 @@ import {
   lockPatienceOf,
   ownQuery,
   ownTransaction,
+  storableText,
 } from '../../database';
 import { present } from '../../errors';
 import { type Clock } from '../../clock';
 import { inSpan, messagingAttributes } from '../../tracing';
+import { announceAfterCommit, type Outbox, type OutboxEntry, wakeUpBody } from '../../outbox';
 import { type HandlerAdapter, withinRunLimit } from '../handlers/handler-adapter';
 import {
   type BatchSelection,
@@ -22,10 +24,10 @@ import {
   resolveOutcome,
   type SettledBatch,
   type TimeoutObserver,
+  type ResolvedOutcome,
 } from '../model/outcomes';
 import { type DueTimeout, type TimeoutCause, type SettlementRun, type TimeoutOutcome } from '../model/timeout';
 import { type DatabaseClock } from './database-clock';
-import { type OutcomeRecorder, type SettlementQueries } from './outcome-recorder';
 
 interface SettlerDependencies {
   readonly kind: string;
@@ -192,4 +194,241 @@ export class TimeoutSettler {
       }
     }
   }
+}
+
+interface RecorderDependencies {
+  readonly kind: string;
+  readonly queries: SettlementQueries;
+  readonly outbox: Outbox;
+  readonly leaseMs: number;
+  readonly writesWakeUps: boolean;
+}
+
+interface Recorded {
+  readonly row: LockedRow;
+  readonly outcome: ResolvedOutcome;
+}
+
+/** When a row has to be looked at again. */
+export interface NextWakeUp {
+  readonly key: string;
+  readonly generation: string;
+  readonly due_ms: number;
+}
+
+type OfType<T extends ResolvedOutcome['type']> = Recorded & { outcome: Extract<ResolvedOutcome, { type: T }> };
+
+/** Writes outcomes into the timeout table in the transaction of the effect: at most one statement per outcome type. */
+export class OutcomeRecorder {
+  constructor(private readonly deps: RecorderDependencies) {}
+
+  /** @param lease token that fences the second call of the handler. */
+  async record(tx: EntityManager, recorded: readonly Recorded[], lease: string): Promise<void> {
+    const { kind, queries } = this.deps;
+    const done = ofType(recorded, 'done');
+    if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
+    // The lease counts from clock_timestamp(), because the transaction may have begun long before the look-up.
+    const leased = ofType(recorded, 'look-up');
+    if (leased.length > 0) await tx.query(queries.lease, [kind, ...identities(leased), lease, this.deps.leaseMs]);
+    await this.retry(tx, ofType(recorded, 'retry'));
+    await this.reschedule(tx, ofType(recorded, 'reschedule'));
+    await this.park(tx, ofType(recorded, 'park'));
+  }
+
+  /** Writes a new wake-up for each of these rows, whose next time is too far ahead for the process to hold the delivery. */
+  async wakeLater(tx: EntityManager, next: readonly NextWakeUp[]): Promise<void> {
+    if (next.length === 0) return;
+    const { kind, outbox } = this.deps;
+    announceAfterCommit(
+      tx,
+      next.map(({ key, generation, due_ms: dueAtMs }) => ({ kind, key, generation, dueAtMs })),
+    );
+    if (!this.deps.writesWakeUps) return;
+    await outbox.append(
+      tx,
+      next.map(({ key, generation, due_ms: dueMs }) => ({
+        id: uuidv7(),
+        route: 'wake-up' as const,
+        routingKey: kind,
+        body: wakeUpBody(kind, key, generation, dueMs),
+        deliverAtMs: Math.ceil(dueMs),
+      })),
+    );
+  }
+
+  private async retry(tx: EntityManager, retried: readonly OfType<'retry'>[]): Promise<void> {
+    if (retried.length === 0) return;
+    const [rows] = await tx.query<[NextWakeUp[], number]>(this.deps.queries.retry, [
+      this.deps.kind,
+      ...identities(retried),
+      retried.map(({ outcome }) => outcome.attempts),
+      retried.map(({ outcome }) => storableReason(outcome.reason)),
+      retried.map(({ outcome }) => outcome.afterMs),
+      retried.map(({ outcome }) => outcome.unasked ?? false),
+    ]);
+    await this.wakeLater(tx, rows);
+  }
+
+  private async reschedule(tx: EntityManager, moved: readonly OfType<'reschedule'>[]): Promise<void> {
+    if (moved.length === 0) return;
+    const [rows] = await tx.query<[NextWakeUp[], number]>(this.deps.queries.reschedule, [
+      this.deps.kind,
+      ...identities(moved),
+      moved.map(({ outcome }) => outcome.dueAt.toISOString()),
+    ]);
+    await this.wakeLater(tx, rows);
+  }
+
+  private async park(tx: EntityManager, parked: readonly OfType<'park'>[]): Promise<void> {
+    if (parked.length === 0) return;
+    const { kind, queries, outbox } = this.deps;
+    const [rows] = await tx.query<[{ key: string; occurred_at: Date }[], number]>(queries.park, [
+      kind,
+      ...identities(parked),
+      parked.map(({ outcome }) => outcome.attempts),
+      parked.map(({ outcome }) => storableReason(outcome.reason)),
+    ]);
+    const parkedAt = new Map(rows.map((row) => [row.key, row.occurred_at]));
+    await outbox.append(
+      tx,
+      parked.flatMap((item) => {
+        const occurredAt = parkedAt.get(item.row.key);
+        return occurredAt ? [parkedEvent(kind, item, occurredAt)] : [];
+      }),
+    );
+  }
+}
+
+function parkedEvent(kind: string, { row, outcome }: OfType<'park'>, occurredAt: Date): OutboxEntry {
+  const id = uuidv7();
+  const { key, generation, traceparent } = row;
+  const { attempts, reason } = outcome;
+  const event = { id, type: 'timeout.parked', version: 1, occurredAt: occurredAt.toISOString() };
+  return {
+    id,
+    route: 'event',
+    routingKey: 'timeout.parked',
+    body: { ...event, kind, key, generation, attempts, reason: storableReason(reason) },
+    traceparent: traceparent ?? undefined,
+  };
+}
+
+function ofType<T extends ResolvedOutcome['type']>(recorded: readonly Recorded[], type: T): OfType<T>[] {
+  return recorded.filter((item): item is OfType<T> => item.outcome.type === type);
+}
+
+function identities(recorded: readonly Recorded[]): [string[], string[]] {
+  return [recorded.map(({ row }) => row.key), recorded.map(({ row }) => row.generation)];
+}
+
+/**
+ * SQL of locking and settling timeouts. `next_attempt_at` is both the back-off and the lease: leasing a row
+ * moves it into the future, so nobody else sees it as due, and if the owner dies it is due again by itself.
+ * Rows are looked up one by one, by the primary key: of a join with what is wanted the planner makes a scan of all that
+ * is pending while the table has no statistics yet, 25 ms a batch at 20 000 rows instead of 1.
+ */
+export class SettlementQueries {
+  readonly lockByKeys: string;
+  readonly lockOverdue: string;
+  readonly lockLeased: string;
+  readonly lease: string;
+  readonly finish: string;
+  readonly retry: string;
+  readonly reschedule: string;
+  readonly park: string;
+
+  constructor(schema: string) {
+    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent,
+      CASE WHEN ${WAS_ASKED} THEN t.asked_since END AS asked_since, t.lease IS NOT NULL AS leased,
+      (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
+    // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
+    this.lockByKeys = lockSql(
+      'w(key, generation)',
+      'unnest($2::text[], $3::bigint[])',
+      `SELECT ${columns} FROM ${schema}.timeout t
+        WHERE t.kind = $1 AND t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation) AND ${PENDING}`,
+    );
+    // $1 kind, $2 margin ms, $3/$4 after (next_attempt_at, key), $5 before this time, $6 limit. The state is a literal, or a
+    // generic plan could not use the partial index. Where it begins keeps dead rows from being read (see ScanWindow); a clock
+    // that was set back must not put that into the future.
+    this.lockOverdue = `
+      SELECT ${columns}, t.next_attempt_at::text AS cursor
+        FROM ${schema}.timeout t
+       WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at <= now() - $2 * interval '1 millisecond'
+         AND (t.next_attempt_at, t.key) > (LEAST($3::timestamptz, now()), $4) AND t.next_attempt_at < $5::timestamptz
+       ORDER BY t.next_attempt_at, t.key LIMIT $6 FOR UPDATE OF t SKIP LOCKED`;
+    this.lockLeased = lockSql(
+      'w(key, generation, lease)',
+      'unnest($2::text[], $3::bigint[], $4::uuid[])',
+      `SELECT ${columns} FROM ${schema}.timeout t
+        WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation AND t.lease = w.lease AND ${PENDING}`,
+    );
+    // The rows are locked, so they stay where they are until the end of the transaction. The kind is asked for only
+    // where they are looked up: of a second `t.kind = $1` a prepared plan makes a scan of the whole kind.
+    const match = `
+       WHERE t.ctid = ANY(ARRAY(
+               SELECT (SELECT x.ctid FROM ${schema}.timeout x
+                        WHERE x.kind = $1 AND x.key = m.key AND x.generation = m.generation)
+                 FROM unnest($2::text[], $3::bigint[]) AS m(key, generation)))
+         AND t.key = w.key AND t.generation = w.generation`;
+    const returning = `
+      RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
+    this.lease = `
+      UPDATE ${schema}.timeout t
+         SET lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond',
+             asked_since = ${ASKED_SINCE}
+        FROM unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
+    this.finish = `
+      DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
+    this.retry = `
+      UPDATE ${schema}.timeout t
+         SET attempts = w.attempts, lease = NULL, last_error = w.reason,
+             next_attempt_at = now() + w.after_ms * interval '1 millisecond',
+             asked_since = CASE WHEN w.unasked THEN ${UNASKED} ELSE t.asked_since END
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[], $7::boolean[])
+          AS w(key, generation, attempts, reason, after_ms, unasked) ${match} ${returning}`;
+    this.reschedule = `
+      UPDATE ${schema}.timeout t
+         SET due_at = w.due_at, next_attempt_at = w.due_at, attempts = 0, lease = NULL, last_error = NULL, asked_since = NULL
+        FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS w(key, generation, due_at) ${match} ${returning}`;
+    this.park = `
+      UPDATE ${schema}.timeout t SET state = 'parked', attempts = w.attempts, lease = NULL, last_error = w.reason
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[]) AS w(key, generation, attempts, reason) ${match}
+      RETURNING t.key, now() AS occurred_at`;
+  }
+}
+
+/** Written if a timeout could not be looked up, because its provider is paused. Like all times before the deadline, it does not count. */
+const UNASKED = `'epoch'::timestamptz`;
+
+const WAS_ASKED = 't.asked_since >= t.due_at';
+
+/**
+ * Moved by the time in which the row was due and nobody took it. An instance of the release before moves `due_at` without
+ * this time, which is then too early to be true.
+ */
+const ASKED_SINCE = `CASE WHEN ${WAS_ASKED}
+  THEN t.asked_since + GREATEST(clock_timestamp() - t.next_attempt_at, interval '0') ELSE clock_timestamp() END`;
+
+/** Not `= 'pending'`: of the partial index by due time the planner would read all rows of the kind. */
+const PENDING = `t.state <> 'parked'`;
+
+/** @param rows what finds one wanted row `w`. They are locked in the order of their keys, as everybody does. */
+function lockSql(wanted: string, source: string, rows: string): string {
+  return `
+      WITH wanted AS MATERIALIZED (SELECT * FROM ${source} AS ${wanted} ORDER BY w.key),
+      locked AS MATERIALIZED (
+        SELECT r.* FROM wanted w, LATERAL (${rows} FOR UPDATE OF t SKIP LOCKED) r)
+      SELECT locked.*, false AS busy FROM locked
+      UNION ALL
+      SELECT r.*, true AS busy FROM wanted w, LATERAL (${rows} OFFSET 0) r
+       WHERE NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = w.key)`;
+}
+
+/** Longest reason kept; a stack of a megabyte helps nobody. */
+const MAX_LENGTH = 2_000;
+
+/** What went wrong, as PostgreSQL can hold it: no NUL, and no half of an emoji where it was cut. */
+export function storableReason(reason: string): string {
+  return storableText(reason.slice(0, MAX_LENGTH));
 }

@@ -14,7 +14,7 @@ import {
 import { activeTraceparent } from '../../tracing';
 import { announceAfterCommit, insertWakeUps } from '../../outbox';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../model/timeout';
-import { InvalidTimeoutError } from '../model/errors';
+import { InvalidTimeoutError, UnknownTimeoutKindError } from '../model/errors';
 
 /**
  * Rows of one statement of ours. A long list takes several in its transaction, so that neither a statement nor the pause
@@ -28,8 +28,8 @@ interface SchedulerDependencies {
   /** False where no broker waits for us (transport `none`): then no wake-up rows are written. */
   readonly writesWakeUps: boolean;
   readonly horizonMs: number;
-  /** Throws when the kind is not known in this process. */
-  checkKind(kind: string): void;
+  /** Those that have a handler in this process. Absent: it may schedule timeouts of any kind, for others. */
+  readonly knownKinds?: Pick<ReadonlySet<string>, 'has'>;
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void;
 }
 
@@ -80,7 +80,9 @@ export class TimeoutScheduler {
 
   private check(requests: readonly ScheduleTimeout[]): void {
     validateRequests(requests);
-    for (const kind of new Set(requests.map((request) => request.kind))) this.deps.checkKind(kind);
+    const { knownKinds } = this.deps;
+    const unknown = knownKinds && requests.find(({ kind }) => !knownKinds.has(kind));
+    if (unknown) throw new UnknownTimeoutKindError(unknown.kind);
   }
 
   private commit(requests: readonly ScheduleTimeout[], lockMs = 0): Promise<ScheduledTimeout[]> {

@@ -119,8 +119,8 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const shop = new ShopCaller({
     urls: () => stage.instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
     ...{ apiKey: stage.apiKey, signal, requestLimitMs: 3_000, pauseMs: 300 },
-    // Longer than any fault of the plan.
-    patienceMs: 120_000,
+    // Longer than any fault of the plan, also where six programs share each core.
+    patienceMs: 300_000,
     isTemporary: (status) => status >= 500 || status === 429,
   });
   const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');

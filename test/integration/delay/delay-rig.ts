@@ -11,7 +11,7 @@ import {
   type ChannelModel,
   type ConfirmChannel,
 } from '../../../src/rabbit';
-import { acknowledge } from '../../../src/rabbit/delivery';
+import { acknowledge } from '../../../src/rabbit/consumer';
 import { withoutTransportHeaders } from '../../../src/rabbit/parked';
 import { type ConsumeMessage } from 'amqplib';
 import { stretched } from '../../support/machine-load';

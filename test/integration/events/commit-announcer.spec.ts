@@ -12,7 +12,7 @@ describe('the announcement after a commit', () => {
 
   beforeEach(() => {
     heard = [];
-    stop = onAnnouncedCommit(database.dataSource, (wakeUps) => heard.push(wakeUps.map(({ key }) => key)));
+    stop = onAnnouncedCommit(database.dataSource, { wakeUps: (wakeUps) => heard.push(wakeUps.map(({ key }) => key)) });
   });
 
   afterEach(() => stop());
@@ -34,7 +34,7 @@ describe('the announcement after a commit', () => {
 
   it('comes to every listener, and not to one that has stopped', async () => {
     const others: number[] = [];
-    const stopOther = onAnnouncedCommit(database.dataSource, (wakeUps) => others.push(wakeUps.length));
+    const stopOther = onAnnouncedCommit(database.dataSource, { wakeUps: (wakeUps) => others.push(wakeUps.length) });
     await database.dataSource.transaction(async (tx) => announceAfterCommit(tx, [wakeUp('both')]));
     stopOther();
     await database.dataSource.transaction(async (tx) => announceAfterCommit(tx, [wakeUp('one')]));

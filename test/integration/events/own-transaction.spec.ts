@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../../src/database';
-import { type TransactionLimits } from '../../../src/database/own-transaction';
+import { type TransactionLimits } from '../../../src/database/transaction';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a transaction of our own in the pool of a host that sets no limits', () => {

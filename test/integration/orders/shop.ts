@@ -60,7 +60,6 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     queries: new TimeoutQueries(SCHEMA),
     writesWakeUps: true,
     horizonMs: 86_400_000,
-    checkKind: () => undefined,
     wake: (refs) => woken.push(...refs),
   });
   const inventory = new Inventory(SCHEMA);

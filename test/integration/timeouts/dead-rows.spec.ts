@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../../src/database';
 import { OverduePages } from '../../../src/timeouts/engine/overdue-pages';
-import { SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
+import { SettlementQueries } from '../../../src/timeouts/engine/timeout-settler';
 import { type BatchSelection, type SettledBatch } from '../../../src/timeouts/model/outcomes';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';

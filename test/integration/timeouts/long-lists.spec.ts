@@ -16,7 +16,6 @@ describe('a long list of timeouts', () => {
       queries: new TimeoutQueries('order_timeout'),
       writesWakeUps: true,
       horizonMs: 60_000,
-      checkKind: () => undefined,
       wake: () => undefined,
     });
     const runner = database.dataSource.createQueryRunner();

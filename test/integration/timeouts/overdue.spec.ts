@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Controls } from '../../../src/timeouts/controls/controls';
-import { OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
+import { OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/engine/timeout-settler';
 import { oldestOverdue, TimeoutSummary } from '../../../src/timeouts';
 import { Outbox } from '../../../src/outbox';
 import { dataSourceStub } from '../../support/data-source-stub';

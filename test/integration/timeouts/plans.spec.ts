@@ -1,5 +1,5 @@
 import { type QueryRunner } from 'typeorm';
-import { SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
+import { SettlementQueries } from '../../../src/timeouts/engine/timeout-settler';
 import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-scheduler';
 import { createDatabase, type TestDatabase } from '../../support/database';
 

@@ -1,5 +1,5 @@
 import { type Clock } from '../../../src/clock';
-import { LOCK_LIMIT_MS, LockPatience } from '../../../src/database/run-transaction';
+import { LOCK_LIMIT_MS, LockPatience } from '../../../src/database/transaction';
 
 describe('the patience for locks', () => {
   let nowMs = 0;

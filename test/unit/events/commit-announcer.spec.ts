@@ -1,5 +1,10 @@
 import { type DataSource, type EntityManager, type EntitySubscriberInterface } from 'typeorm';
-import { announceAfterCommit, type AnnouncedWakeUp, onAnnouncedCommit } from '../../../src/outbox/outbox';
+import {
+  announceAfterCommit,
+  type AnnouncedWakeUp,
+  onAnnouncedCommit,
+  type OutboxRoute,
+} from '../../../src/outbox/outbox';
 
 const wakeUp = (key: string): AnnouncedWakeUp => ({ kind: 'k', key, generation: '1', dueAtMs: 0 });
 
@@ -14,8 +19,12 @@ function setup() {
     for (const subscriber of subscribers) void subscriber[name]?.({ queryRunner } as never);
   };
   const heard: string[][] = [];
-  const stop = onAnnouncedCommit(dataSource, (wakeUps) => void heard.push(wakeUps.map(({ key }) => key)));
-  return { dataSource, subscribers, tx, tell, heard, stop };
+  const routes: OutboxRoute[][] = [];
+  const stop = onAnnouncedCommit(dataSource, {
+    wakeUps: (wakeUps) => void heard.push(wakeUps.map(({ key }) => key)),
+    routes: (written) => void routes.push([...written]),
+  });
+  return { dataSource, subscribers, tx, tell, heard, routes, stop };
 }
 
 describe('a commit', () => {
@@ -31,10 +40,10 @@ describe('a commit', () => {
   });
 
   it('is announced also without a wake-up, for the outbox', () => {
-    const { tx, tell, heard } = setup();
+    const { tx, tell, heard, routes } = setup();
     announceAfterCommit(tx);
     tell('afterTransactionCommit');
-    expect(heard).toEqual([[]]);
+    expect({ heard, routes }).toEqual({ heard: [], routes: [['event']] });
   });
 
   it('is not announced when nobody asked for it', () => {
@@ -71,7 +80,7 @@ describe('a commit', () => {
   it('is told to every listener by one subscriber, until each has enough', () => {
     const { dataSource, subscribers, tx, tell, heard, stop } = setup();
     const other = jest.fn();
-    onAnnouncedCommit(dataSource, other);
+    onAnnouncedCommit(dataSource, { wakeUps: other });
     stop();
     announceAfterCommit(tx, [wakeUp('a')]);
     tell('afterTransactionCommit');

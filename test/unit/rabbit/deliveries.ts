@@ -1,5 +1,5 @@
 import { type Channel, type ConsumeMessage } from 'amqplib';
-import { Delivery } from '../../../src/rabbit/delivery';
+import { Delivery } from '../../../src/rabbit/consumer';
 
 /** A channel that records its acknowledgment, or that has closed. */
 export function recordingChannel(isClosed = false) {

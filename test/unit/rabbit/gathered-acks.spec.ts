@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type ConsumeMessage } from 'amqplib';
 import * as fc from 'fast-check';
-import { GatheredAcks } from '../../../src/rabbit/delivery';
+import { GatheredAcks } from '../../../src/rabbit/consumer';
 import { recordingChannel } from './deliveries';
 
 const messageOf = (deliveryTag: number) => ({ fields: { deliveryTag } }) as ConsumeMessage;

@@ -1,5 +1,5 @@
 import { KeptDeliveries } from '../../../src/rabbit';
-import { Delivery } from '../../../src/rabbit/delivery';
+import { Delivery } from '../../../src/rabbit/consumer';
 import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 

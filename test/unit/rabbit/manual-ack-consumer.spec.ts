@@ -66,6 +66,7 @@ describe('a consumer that starts to consume', () => {
       prefetch: 1,
       prepare: async () => undefined,
       onDelivery: () => undefined,
+      onUnreadable: () => undefined,
       serves: async () => serves,
     });
     await settled();

@@ -3,7 +3,7 @@ import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
 import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/module/order-timeout.providers';
 import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/rabbit';
-import { Delivery } from '../../../src/rabbit/delivery';
+import { Delivery } from '../../../src/rabbit/consumer';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';

@@ -1,4 +1,4 @@
-import { withoutHeaderTable } from '../../../src/rabbit/rabbit-connection';
+import { withoutHeaderTable } from '../../../src/rabbit/workarounds/undecodable-headers';
 
 const shortString = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
 const table = (bytes: string): Buffer => {

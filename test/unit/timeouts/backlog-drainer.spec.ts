@@ -1,6 +1,6 @@
-import { BacklogDrainer } from '../../../src/timeouts/engine/due-queue';
+import { BacklogDrainer } from '../../../src/timeouts/engine/lane';
 import { type TimeoutCause } from '../../../src/timeouts';
-import { type WorkItem } from '../../../src/timeouts/model/wake-up';
+import { type WorkItem } from '../../../src/timeouts/model/timeout';
 import { ManualClock } from '../../support/manual-clock';
 
 const PAGE = 100;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { bisectFailures as bisect, type BatchWork } from '../../../src/timeouts/engine/isolated-batches';
+import { bisectFailures as bisect, type BatchWork } from '../../../src/timeouts/engine/batches';
 import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/model/errors';
 
 /** One object that both settles the items and knows the database. */

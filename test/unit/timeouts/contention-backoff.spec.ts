@@ -1,4 +1,4 @@
-import { contentionBackoffMs } from '../../../src/database/run-transaction';
+import { contentionBackoffMs } from '../../../src/database/transaction';
 
 describe('what waits for a lock', () => {
   it.each([

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MicroBatcher } from '../../../src/timeouts/engine/isolated-batches';
+import { MicroBatcher } from '../../../src/timeouts/engine/batches';
 import { ManualClock } from '../../support/manual-clock';
 
 const WAIT_MS = 2;

@@ -1,5 +1,5 @@
-import { OverdueWakeUps } from '../../../src/timeouts/engine/overdue-pages';
-import { type WorkItem } from '../../../src/timeouts/model/wake-up';
+import { OverdueWakeUps } from '../../../src/timeouts/engine/lane';
+import { type WorkItem } from '../../../src/timeouts/model/timeout';
 
 const item = (key: string, finish = (): void => undefined): WorkItem => ({
   wakeUp: { key, generation: '1', dueAtMs: 0, cause: 'message' },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { storableReason } from '../../../src/timeouts/engine/outcome-recorder';
+import { storableReason } from '../../../src/timeouts/engine/timeout-settler';
 
 describe('the reason of a failure', () => {
   it('is kept as it is when PostgreSQL can hold it', () => {

@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/engine/sweep';
-import { OverdueWakeUps } from '../../../src/timeouts/engine/overdue-pages';
-import { type WorkItem } from '../../../src/timeouts/model/wake-up';
+import { OverdueWakeUps } from '../../../src/timeouts/engine/lane';
+import { type WorkItem } from '../../../src/timeouts/model/timeout';
 import { ManualClock } from '../../support/manual-clock';
 
 const INTERVAL_MS = 30_000;

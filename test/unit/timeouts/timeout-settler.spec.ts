@@ -6,8 +6,7 @@ import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
 import { type SettlementRun } from '../../../src/timeouts/model/timeout';
 import { type BatchSelection, type BusyRow } from '../../../src/timeouts/model/outcomes';
-import { type OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/engine/outcome-recorder';
-import { TimeoutSettler } from '../../../src/timeouts/engine/timeout-settler';
+import { type OutcomeRecorder, SettlementQueries, TimeoutSettler } from '../../../src/timeouts/engine/timeout-settler';
 import { dataSourceStub } from '../../support/data-source-stub';
 
 const KIND = 'some.kind';

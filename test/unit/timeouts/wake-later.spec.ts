@@ -1,7 +1,6 @@
 import { type BusyRow } from '../../../src/timeouts/model/outcomes';
-import { type TimeoutCause } from '../../../src/timeouts/model/timeout';
-import { wakeLater } from '../../../src/timeouts/engine/wake-up-settlement';
-import { type WorkItem } from '../../../src/timeouts/model/wake-up';
+import { type TimeoutCause, type WorkItem } from '../../../src/timeouts/model/timeout';
+import { wakeLater } from '../../../src/timeouts/engine/batches';
 
 const NOW = 1_000_000;
 const REMAINING = 60_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { wakeUpBody } from '../../../src/outbox';
-import { decodeWakeUp, identitiesOf, type WakeUp } from '../../../src/timeouts/model/wake-up';
+import { decodeWakeUp, identitiesOf, type WakeUp } from '../../../src/timeouts/model/timeout';
 
 const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const wire = { kind: 'order.payment', key: 'o-1', generation: '7', dueAt: 1_000 };

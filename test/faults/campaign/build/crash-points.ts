@@ -41,7 +41,7 @@ export const HOOKS: readonly Patch[] = [
   },
   {
     name: 'between-commit-and-ack',
-    file: 'timeouts/engine/wake-up-settlement.js',
+    file: 'timeouts/engine/batches.js',
     find: 'committed(batch, items) {',
     replace: `committed(batch, items) { if (items.length > 0) ${at('between-commit-and-ack')}`,
   },

@@ -44,7 +44,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     name: 'long-waits-for-locks',
     says: 'a settlement waits for a locked row for as long as a statement may take',
     patches: [
-      patch('database/run-transaction.js', 'if (sinceMs < SHORT_FOR_MS)', 'return 20_000; if (sinceMs < SHORT_FOR_MS)'),
+      patch('database/transaction.js', 'if (sinceMs < SHORT_FOR_MS)', 'return 20_000; if (sinceMs < SHORT_FOR_MS)'),
     ],
     kinds: ['lock-a-stock-row'],
     faults: 2,

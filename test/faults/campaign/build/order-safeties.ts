@@ -7,7 +7,7 @@ const NO_SWEEP = patch(
 );
 
 const BELIEVE_THE_HINT = patch(
-  'timeouts/engine/wake-up-settlement.js',
+  'timeouts/engine/batches.js',
   '!row.busy && (row.remaining_ms <= 0 || isAbandoned(row))',
   '!row.busy',
 );
@@ -33,7 +33,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: "a message of an older generation is believed, and nobody looks at the row's own time",
     patches: [
       patch(
-        'timeouts/model/wake-up.js',
+        'timeouts/model/timeout.js',
         'const wanted = anyGeneration.has(key) ? null : generation;',
         'const wanted = null;',
       ),
@@ -79,7 +79,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'rabbit/consumer.js',
-        'new delivery_1.Delivery(message, acks,',
+        'new Delivery(message, acks,',
         `new delivery_1.Delivery(message, {
            ack: (one) => (this.acks?.of ?? acks).ack(one),
            nack: (one, ...rest) => (this.acks?.of ?? acks).nack(one, ...rest),

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { type ChangedPlan } from '../../../support/servers/program';
 import { type ServicePlan, ServiceProcess } from '../../../support/servers/service-process';
+import { RunError } from '../../../support/run-error';
 import { type CrashPoint } from '../build/crash-points';
 
 export interface InstancePlan extends Pick<ServicePlan, 'environment' | 'logFile' | 'port'> {
@@ -12,6 +14,8 @@ export interface InstancePlan extends Pick<ServicePlan, 'environment' | 'logFile
 
 /** Ready means caught up, too: under faults of everything else that takes its time. */
 const START_LIMIT_MS = 180_000;
+/** It gives up after 30 s without a database, and an orchestrator starts it again. Faults one after the other last longer. */
+const START_TRIES = 5;
 
 const nodeArgumentsOf = (dist: string): string[] => [
   ...['--require', join(__dirname, 'control.js')],
@@ -26,18 +30,34 @@ export class Instance extends ServiceProcess {
   /** How it ended without anybody having ended it. */
   readonly deaths: readonly string[];
   private readonly previous: InstancePlan['previous'];
+  private readonly life: { hasStarted: boolean };
 
   constructor({ number, dist, previous, ...plan }: InstancePlan) {
     const deaths: string[] = [];
+    const life = { hasStarted: false };
     super({
       ...{ ...plan, name: `instance ${number}`, nodeArguments: nodeArgumentsOf(dist) },
       ...{ startLimitMs: START_LIMIT_MS, mayBeDegraded: true },
       // At a crash point it kills itself by SIGKILL.
-      onDeath: (sentence, endedBy) => void (endedBy !== 'SIGKILL' && deaths.push(sentence)),
+      onDeath: (sentence, endedBy) => void (life.hasStarted && endedBy !== 'SIGKILL' && deaths.push(sentence)),
     });
     this.number = number;
     this.deaths = deaths;
     this.previous = previous;
+    this.life = life;
+  }
+
+  override async start(changed?: ChangedPlan): Promise<string> {
+    this.life.hasStarted = false;
+    for (let tries = 1; ; tries++) {
+      try {
+        const transport = await super.start(changed);
+        this.life.hasStarted = true;
+        return transport;
+      } catch (error) {
+        if (tries === START_TRIES || !(error instanceof RunError)) throw error;
+      }
+    }
   }
 
   /** As the release before this one. */
