@@ -1,5 +1,5 @@
-// npm run diagrams: writes the status diagrams of docs/architecture.md from the tables of transitions in src. A unit test
-// compares the two.
+// npm run diagrams: writes the status diagrams of docs/architecture.md from the tables of transitions in src, and
+// docs/module-options.md from the comments of the options. Unit tests compare them.
 import { ensureDependencies, runTypescript } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
 

@@ -14,13 +14,13 @@ export interface RabbitOptions {
    * broker. @default []
    */
   readonly replyPrefixes?: readonly string[];
-  /** @default 'quorum' */
+  /** `quorum` survives the loss of a node. `classic` is enough for a single node. @default 'quorum' */
   readonly queueType?: QueueType;
   /** The most unconfirmed publications at once. More only costs memory (measured: no gain above 500). @default 500 */
   readonly publishWindow?: number;
   /** How long to wait for a confirm before the outcome counts as unknown, milliseconds; at most 25 s. @default 15000 */
   readonly confirmTimeoutMs?: number;
-  /** @default 10 */
+  /** How often broker and client tell each other that they live, in seconds. @default 10 */
   readonly heartbeatSeconds?: number;
   /** Shown in the broker's list of connections. @default 'nestjs-order-timeout' */
   readonly connectionName?: string;

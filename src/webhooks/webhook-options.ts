@@ -23,7 +23,7 @@ export interface WebhookEndpoint {
   readonly url: string;
   /** `whsec_` and 24 to 64 bytes in base64. Each signs, so that the receiver can change from one to the next. */
   readonly secrets: readonly string[];
-  /** @default all order events */
+  /** The types of events to send. @default all order events */
   readonly events?: readonly OrderEventType[];
   /** Requests at once in this process. The sweep may add half as many. @default 10 */
   readonly concurrency?: number;

@@ -23,9 +23,9 @@ import { type Clock } from '../../clock';
 export interface SweepOptions {
   /** A timeout whose wake-up is lost is late by up to this and the margin, milliseconds. An empty run costs about ten statements of less than 1 ms. @default 2000 */
   readonly intervalMs?: number;
-  /** How long the normal path has the first go at a due timeout. @default 3000 */
+  /** How long the normal path has the first go at a due timeout, milliseconds. @default 3000 */
   readonly marginMs?: number;
-  /** Most work of one run. @default 20000 */
+  /** The longest that one run goes on to the next page, milliseconds. @default 20000 */
   readonly budgetMs?: number;
 }
 
@@ -51,7 +51,7 @@ export const DORMANT = Symbol('order-timeout:dormant');
 
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
-  /** The host's initialised PostgreSQL DataSource. Give this or `database`. */
+  /** The host's initialized PostgreSQL DataSource. Give this or `database`. */
   readonly dataSource?: DataSource | undefined;
   /** The URL of the PostgreSQL server, for a connection pool of the module's own. Give this or `dataSource`. */
   readonly database?: string | DatabaseOptions | undefined;
@@ -67,9 +67,11 @@ export interface TimeoutsOptions {
    * @default 'auto', or 'none' without a broker
    */
   readonly transport?: DelayTransportSetting;
+  /** How finely the ladder's delay queues divide time. */
   readonly ladder?: Pick<LadderOptions, 'base' | 'unitMs'>;
   /** Only what is due within this time is handed to the broker; the rest waits in PostgreSQL. @default 86400000 */
   readonly horizonMs?: number;
+  /** The safety net that looks for overdue timeouts in the database. */
   readonly sweep?: SweepOptions;
   /** False in a process that only schedules: no handler runs here. @default true */
   readonly consume?: boolean;
