@@ -121,10 +121,6 @@ export class PlaceDrafts {
       ...earlyMoneyTimeout(order, row.has_money, draft.by.traceparent),
     ]);
     await this.deps.scheduler.schedule(timeouts, { tx });
-    await this.insert.tell(
-      tx,
-      placed.map(({ row }) => row),
-    );
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),
@@ -140,6 +136,11 @@ export class PlaceDrafts {
     await this.reserve(
       tx,
       placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.lines })),
+    );
+    // A listener may end the order at once, and with it the reservation.
+    await this.insert.tell(
+      tx,
+      placed.map(({ row }) => row),
     );
     return results;
   }

@@ -1,4 +1,4 @@
-import { eventsOf, newOrder, openShop, type Shop } from './shop';
+import { eventsOf, fill, newOrder, openShop, type Shop, stockOf } from './shop';
 
 const HOUR_MS = 3_600_000;
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
@@ -68,5 +68,24 @@ describe('the event of a placed order', () => {
     const placed = order('quiet');
     await shop.place.execute([placed, order()]);
     expect(await eventsOf(shop, placed.id)).toEqual([]);
+  });
+
+  it.each([
+    ['CANCELLED', 'RELEASED', { onHand: 10, reserved: 0 }],
+    ['PAID', 'COMMITTED', { onHand: 9, reserved: 0 }],
+  ] as const)('leaves no stock reserved if a listener makes the order %s at once', async (status, state, stock) => {
+    const sku = `pear-${status}`;
+    await fill(shop, { [sku]: 10 });
+    const placed = newOrder({ lines: [{ sku, quantity: 1, unitAmount: 1_999 }], paymentWindowMs: HOUR_MS });
+    shop.listeners.join(['order.placed'], async ([event], tx) => {
+      const { id: orderId } = placed;
+      if (event && 'orderId' in event && event.orderId !== orderId) return;
+      const payment = { orderId, provider: 'voucher', reference: sku, amount: 1_999, currency: 'EUR' };
+      await (status === 'PAID' ? shop.markPaid.execute(payment, { tx }) : shop.cancel.execute({ orderId }, { tx }));
+    });
+    expect(await shop.place.execute([placed])).toMatchObject([{ outcome: 'placed' }]);
+    expect((await shop.readOrder.execute(placed.id))?.status).toBe(status);
+    expect(await shop.inventory.reservations(shop.dataSource, placed.id)).toEqual([{ sku, quantity: 1, state }]);
+    expect(await stockOf(shop, sku)).toEqual(stock);
   });
 });
