@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { assertNever } from '../../errors';
-import { ownTransaction, storableText } from '../../database';
+import { isContention, isDatabaseUnavailable, ownTransaction, storableText } from '../../database';
 import {
   type Notification,
   type NotificationReply,
@@ -104,7 +104,11 @@ export class HandleWebhook {
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
     const transactionId = storableText(String(stated.transactionId));
     await this.store({ ...names, transactionId, ...why, ...storableMoney({ ...stated, evidence }, false) });
-    if (attempt) await this.deps.scheduler.schedule([{ ...reconcileTimeout(attempt.orderId), afterMs: 0 }]);
+    if (attempt) await this.lookUp(attempt);
+  }
+
+  private async lookUp({ orderId }: PaymentAttempt): Promise<void> {
+    await this.deps.scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
   }
 
   private async take(key: PaymentNames, paid: Paid): Promise<void> {
@@ -116,7 +120,7 @@ export class HandleWebhook {
     if (await this.confirm(names, paid)) return;
     // Only the attempt's own look-up tells whether that report is true.
     const claim = await this.deps.store.findAttempt(names);
-    if (claim) await this.deps.scheduler.schedule([{ ...reconcileTimeout(claim.orderId), afterMs: 0 }]);
+    if (claim) await this.lookUp(claim);
   }
 
   /** Returns false if the attempt is not registered, or if only a report says that it is this payment. */
@@ -125,7 +129,13 @@ export class HandleWebhook {
     if (!attempt || isLinkedByReport(attempt, names)) return false;
     const account = names.merchantAccount ?? accountOfAttempt(attempt);
     const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
-    await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
+    try {
+      await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
+    } catch (error) {
+      // A listener may throw until the provider gives up. The look-up fails then, too, and is parked.
+      if (!isContention(error) && !isDatabaseUnavailable(error)) await this.lookUp(attempt);
+      throw error;
+    }
     return true;
   }
 

@@ -90,8 +90,10 @@ describe('a notification', () => {
   });
 
   it('that cannot be stored is requested again', async () => {
-    const { take } = desk(PAID, attempt(), new Error('the database is unavailable'));
+    const { take, scheduled } = desk(PAID, attempt(), new Error('a listener throws'));
     expect(await take()).toBe('later');
+    // The provider gives up after a day. A look-up that fails, too, is parked.
+    expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
   });
 
   it('is not taken for that of an attempt that only a report has linked to it, which is looked up', async () => {
