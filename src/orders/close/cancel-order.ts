@@ -19,7 +19,7 @@ export interface Cancellation {
  * - `cancelling`: attempts must be closed at their providers first, or money must be refunded. The order is CLOSING and
  *   becomes CANCELLED, or PAID if the buyer pays before that.
  * - `ORDER_HAS_MONEY`: the order has enough money, or a part that is not refunded automatically: only a report vouches
- *   for it, its attempt was not registered, another order counts on it, too, or the buyer's bank takes it back. Or
+ *   for it, its attempt was not registered, another order counts on it, too, or the buyer's bank takes or took it back. Or
  *   confirmed money that names the order waits for a person. Nothing was changed.
  */
 export type CancelOrderResult =

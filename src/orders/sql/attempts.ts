@@ -206,7 +206,7 @@ export class ContestedRows {
     this.chargedBackSql = `
       SELECT p.provider, p.reference, p.merchant_account FROM ${named}, ${table} p
        WHERE p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
-             AND p.reason = 'chargeback' AND p.handling = 'kept'`;
+             AND p.reason = 'chargeback'`;
     this.settledSql = `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -255,7 +255,7 @@ export class ContestedRows {
     return (await tx.query<{ reason: UnmatchedReason }[]>(this.settledSql, names))[0]?.reason;
   }
 
-  /** Those of these payments that the buyer's bank takes back, as far as no person has dealt with that. */
+  /** Those of these payments that the buyer's bank takes or has taken back. A settled row may mean either, or neither. */
   async chargedBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
     return (await tx.query<Row[]>(this.chargedBackSql, nameParameters(payments))).map(toKey);
   }

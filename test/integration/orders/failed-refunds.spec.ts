@@ -390,21 +390,38 @@ describe('a chargeback', () => {
     expect(await desk.openOf('c-session')).toMatchObject([{ reason: 'chargeback', orderId: id, amount: 500 }]);
   });
 
-  it('keeps a part of the price from being refunded as well, until a person has settled it', async () => {
-    const id = await desk.placed({ attempt: desk.attempt('c-part') });
-    await desk.confirm(id, 'c-part', 1_000);
-    await takes('c-part', 1_000n);
-    expect(await desk.shop.cancel.execute({ orderId: id })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
-    await desk.expire(id);
-    expect(await settleUntilDone(desk.shop, [id])).toMatchObject([{ type: 'park' }]);
-    expect([await desk.attemptsOf(id), await desk.rowsOf('c-part')]).toEqual([
-      ['c-part PAID'],
-      ['amount-mismatch kept', 'chargeback kept'],
+  const settleRow = async (reference: string, reason: string): Promise<void> => {
+    const row = (await desk.openOf(reference)).find((one) => one.reason === reason);
+    const settlement = { id: row?.id ?? '', reason: 'answered' };
+    expect(await desk.shop.unmatched.settle(settlement, { by: { actor: 'anna' } })).toMatchObject({
+      outcome: 'settled',
+    });
+  };
+
+  it('keeps a part of the price from being refunded as well, until a person decides about the part', async () => {
+    const parts = [];
+    for (const reference of ['c-won', 'c-gone']) {
+      const id = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.confirm(id, reference, 1_000);
+      await takes(reference, 1_000n);
+      await settleRow(reference, 'chargeback');
+      expect(await desk.shop.cancel.execute({ orderId: id })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
+      await desk.expire(id);
+      expect(await settleUntilDone(desk.shop, [id])).toMatchObject([{ type: 'park' }]);
+      expect([await desk.attemptsOf(id), await desk.rowsOf(reference)]).toEqual([
+        [`${reference} PAID`],
+        ['amount-mismatch kept', 'chargeback settled'],
+      ]);
+      parts.push(id);
+    }
+    const [won = '', gone = ''] = parts;
+    await desk.shop.refund.execute({ orderId: won, ...desk.attempt('c-won'), reason: 'won' }, { by: ANNA });
+    await settleRow('c-gone', 'amount-mismatch');
+    expect(await settleUntilDone(desk.shop, parts)).toEqual([{ type: 'done' }, { type: 'done' }]);
+    expect([await desk.attemptsOf(won), await desk.attemptsOf(gone)]).toEqual([
+      ['c-won REFUNDING'],
+      ['c-gone SETTLED'],
     ]);
-    const row = (await desk.openOf('c-part')).find(({ reason }) => reason === 'chargeback');
-    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won' }, { by: { actor: 'anna' } });
-    expect(await settleUntilDone(desk.shop, [id])).toEqual([{ type: 'done' }]);
-    expect(await desk.attemptsOf(id)).toEqual(['c-part REFUNDING']);
   });
 
   it('keeps a payment that comes late, and one that is too much, from being refunded as well', async () => {
@@ -425,11 +442,14 @@ describe('a chargeback', () => {
   it('does not let a late payment revive its order without a person', async () => {
     const id = await desk.closed({ attempt: desk.attempt('c-revive') });
     await takes('c-revive', 1_999n);
-    await desk.confirm(id, 'c-revive');
-    expect([await desk.statusOf(id), await desk.rowsOf('c-revive')]).toEqual([
-      'CLOSED',
-      ['chargeback kept', 'late kept'],
-    ]);
+    for (const handling of ['kept', 'settled']) {
+      if (handling === 'settled') await settleRow('c-revive', 'chargeback');
+      await desk.confirm(id, 'c-revive');
+      expect([await desk.statusOf(id), await desk.rowsOf('c-revive')]).toEqual([
+        'CLOSED',
+        [`chargeback ${handling}`, 'late kept'],
+      ]);
+    }
     const revival = { orderId: id, reason: 'the buyer has withdrawn it' };
     expect(await desk.shop.revive.execute(revival, { by: ANNA })).toMatchObject({ outcome: 'revived' });
   });
