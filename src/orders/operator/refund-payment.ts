@@ -141,7 +141,7 @@ export class RefundPayment {
         return { ...named, ...refusal, says: says ?? 'it was not looked up at its provider yet' };
       }
       case 'refund': {
-        const [disputed] = await this.deps.found.disputed(tx, [decision.attempt]);
+        const [disputed] = await this.deps.found.disputed(tx, [decision.attempt], true);
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
         await this.beginRefunds(locked, decision.attempt, why);
         return { outcome: 'refunding', order: await this.deps.transaction.view(tx, order.id) };

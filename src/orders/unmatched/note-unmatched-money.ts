@@ -179,21 +179,31 @@ export class NoteUnmatchedMoney {
   }
 
   /**
-   * The payments that must not be refunded automatically, because another order also counts on them, or because the buyer's
-   * bank takes them back.
+   * The payments that must not be refunded automatically, because a person must not refund them here either, or because the
+   * buyer's bank takes or took them back.
    */
   async unrefundable(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
-    const disputed = await this.disputed(tx, payments);
+    const disputed = await this.disputed(tx, payments, true);
     const chargedBack = await this.store.contested.chargedBack(tx, payments);
     return payments.filter((one) => disputed.includes(one) || chargedBack.some((key) => isSameRow(key, one)));
   }
 
-  /** The payments that another order also counts on. */
-  async disputed(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+  /**
+   * The payments that another order also counts on. For a refund, also those under a reference that was refunded before its
+   * order was erased or purged: the number of the refund is the same, so the provider would say that it is done.
+   */
+  async disputed(
+    tx: LockedContext['tx'],
+    payments: readonly PaymentAttempt[],
+    isForRefund = false,
+  ): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
-    const { attempts } = await this.store.samePayments(tx, payments);
-    return payments.filter((payment) => isElsewhere(payment, attempts));
+    const { attempts, handled } = await this.store.samePayments(tx, payments);
+    const refunded = isForRefund ? handled.filter(({ fate }) => fate === 'refunded') : [];
+    return payments.filter(
+      (payment) => isElsewhere(payment, attempts) || refunded.some((one) => isSameAttempt(one, payment)),
+    );
   }
 }
 

@@ -58,6 +58,36 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf(`r-${what}`)).toEqual([]);
   });
 
+  it.each([
+    ['erased', erase],
+    ['purged', purge],
+  ])('leaves a later one under its reference to a person if it was refunded before it was %s', async (what, forget) => {
+    const reference = `again-${what}`;
+    const closed = async (): Promise<string> => {
+      const orderId = await desk.placed({ attempt: desk.attempt(reference), lines: [] });
+      expect(await desk.shop.cancel.execute({ orderId })).toMatchObject({ outcome: 'cancelling' });
+      await settleUntilDone(desk.shop, [orderId]);
+      return orderId;
+    };
+    const first = await closed();
+    await desk.confirm(first, reference);
+    await sql(`UPDATE ${SCHEMA}.refund SET status = 'REFUNDED', evidence = '{}' WHERE order_id = $1`, first);
+    await sql(`UPDATE ${SCHEMA}.payment_attempt SET status = 'REFUNDED' WHERE order_id = $1`, first);
+    await sql(`UPDATE ${SCHEMA}.orders SET status = 'CLOSED_REFUNDED' WHERE id = $1`, first);
+    await sql(`DELETE FROM ${SCHEMA}.timeout WHERE kind = 'payment.refund'`);
+    await forget(first);
+    const orderId = await closed();
+    const money = { orderId, ...desk.attempt(reference), amount: 1_999, currency: 'EUR', transactionId: `2-${what}` };
+    await desk.shop.markPaid.confirm(money, { cause: 'notify' }, { account: null });
+    expect([await desk.statusOf(orderId), await desk.attemptsOf(orderId)]).toEqual([
+      'CANCELLED',
+      [`${reference} PAID`],
+    ]);
+    expect(await sql(`SELECT 1 FROM ${SCHEMA}.refund WHERE order_id = $1`, orderId)).toEqual([]);
+    const refund = { orderId, ...desk.attempt(reference), reason: 'paid late' };
+    expect(await desk.shop.refund.execute(refund, { by: ANNA })).toMatchObject({ code: 'PAYMENT_TAKEN' });
+  });
+
   it('is kept if it has another amount or another transaction id', async () => {
     await erase(await paid('r-other'));
     await notify('r-other', 500n);
