@@ -1,0 +1,129 @@
+import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
+import { post } from './post-notification';
+import { eventsOf, SCHEMA, settleUntilDone } from './shop';
+
+describe('a chargeback', () => {
+  let desk: OperatorDesk;
+
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  async function takes(reference: string, amount = 1_999n, disputeStatus = 'needs_response'): Promise<void> {
+    const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent', disputeStatus };
+    await post(desk, { type: 'CHARGEBACK', reference, amount, currency: 'EUR', evidence });
+  }
+
+  it('is told to a person once, and leaves the order and its other money as they are', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-1') });
+    await desk.confirm(id, 'c-1');
+    for (const repetition of [1, 2]) {
+      await takes('c-1');
+      expect([repetition, await desk.rowsOf('c-1')]).toEqual([repetition, ['chargeback kept']]);
+    }
+    expect((await eventsOf(desk.shop, id)).map(({ routing_key }) => routing_key)).toEqual([
+      'order.paid',
+      'order.payment_late',
+    ]);
+    expect(await desk.statusOf(id)).toBe('PAID');
+    expect(await desk.attemptsOf(id)).toEqual(['c-1 PAID']);
+    const [row] = await desk.openOf('c-1');
+    expect(row).toMatchObject({ orderId: id, amount: 1_999, evidence: { dispute: 'dp_1' } });
+    expect(await desk.shop.assign.execute({ id: row?.id ?? '', orderId: id, reason: 'x' })).toMatchObject({
+      code: 'UNMATCHED_PAYMENT_HAS_ORDER',
+    });
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'evidence sent' }, { by: { actor: 'anna' } });
+    await takes('c-1');
+    expect(await desk.rowsOf('c-1')).toEqual(['chargeback settled']);
+    expect(await desk.statusOf(id)).toBe('PAID');
+  });
+
+  it('is told again if it is lost after a person has settled it', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-lost') });
+    await desk.confirm(id, 'c-lost');
+    await takes('c-lost');
+    const [row] = await desk.openOf('c-lost');
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'evidence sent' }, { by: { actor: 'anna' } });
+    await takes('c-lost', 1_999n, 'lost');
+    await takes('c-lost', 1_999n, 'lost');
+    expect(await desk.openOf('c-lost')).toMatchObject([{ handling: 'kept', evidence: { disputeStatus: 'lost' } }]);
+    expect(await eventsOf(desk.shop, id)).toHaveLength(3);
+  });
+
+  it('of a payment that is known under the number of the provider names its order', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-session') });
+    await desk.confirm(id, 'c-session');
+    await takes('t-c-session', 500n);
+    expect(await desk.openOf('c-session')).toMatchObject([{ reason: 'chargeback', orderId: id, amount: 500 }]);
+  });
+
+  const settleRow = async (reference: string, reason: string): Promise<void> => {
+    const row = (await desk.openOf(reference)).find((one) => one.reason === reason);
+    const settlement = { id: row?.id ?? '', reason: 'answered' };
+    expect(await desk.shop.unmatched.settle(settlement, { by: { actor: 'anna' } })).toMatchObject({
+      outcome: 'settled',
+    });
+  };
+
+  it('keeps a part of the price from being refunded as well, until a person decides about the part', async () => {
+    const parts = [];
+    for (const reference of ['c-won', 'c-gone']) {
+      const id = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.confirm(id, reference, 1_000);
+      await takes(reference, 1_000n);
+      await settleRow(reference, 'chargeback');
+      expect(await desk.shop.cancel.execute({ orderId: id })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
+      await desk.expire(id);
+      expect(await settleUntilDone(desk.shop, [id])).toMatchObject([{ type: 'park' }]);
+      expect([await desk.attemptsOf(id), await desk.rowsOf(reference)]).toEqual([
+        [`${reference} PAID`],
+        ['amount-mismatch kept', 'chargeback settled'],
+      ]);
+      parts.push(id);
+    }
+    const [won = '', gone = ''] = parts;
+    await desk.shop.refund.execute({ orderId: won, ...desk.attempt('c-won'), reason: 'won' }, { by: ANNA });
+    await settleRow('c-gone', 'amount-mismatch');
+    expect(await settleUntilDone(desk.shop, parts)).toEqual([{ type: 'done' }, { type: 'done' }]);
+    expect([await desk.attemptsOf(won), await desk.attemptsOf(gone)]).toEqual([
+      ['c-won REFUNDING'],
+      ['c-gone SETTLED'],
+    ]);
+  });
+
+  it('keeps a payment that comes late, and one that is too much, from being refunded as well', async () => {
+    const closed = await desk.closed({ attempt: desk.attempt('c-late'), lines: [] });
+    await takes('c-late', 1_999n);
+    const cancelled = await desk.placed({ attempt: desk.attempt('c-over'), merchantId: 'refunder' });
+    await takes('c-over', 1_999n);
+    await desk.confirm(cancelled, 'c-over', 2_999);
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET status = 'CANCELLED', closing_reason = 'cancelled' WHERE id = $1`, [closed]); // prettier-ignore
+    await desk.confirm(closed, 'c-late');
+    expect([await desk.attemptsOf(closed), await desk.rowsOf('c-late')]).toEqual([
+      ['c-late PAID'],
+      ['chargeback kept', 'late kept'],
+    ]);
+    expect(await desk.rowsOf('c-over')).toEqual(['chargeback kept', 'overpaid kept']);
+  });
+
+  it('does not let a late payment revive its order without a person', async () => {
+    const id = await desk.closed({ attempt: desk.attempt('c-revive') });
+    await takes('c-revive', 1_999n);
+    for (const handling of ['kept', 'settled']) {
+      if (handling === 'settled') await settleRow('c-revive', 'chargeback');
+      await desk.confirm(id, 'c-revive');
+      expect([await desk.statusOf(id), await desk.rowsOf('c-revive')]).toEqual([
+        'CLOSED',
+        [`chargeback ${handling}`, 'late kept'],
+      ]);
+    }
+    const revival = { orderId: id, reason: 'the buyer has withdrawn it' };
+    expect(await desk.shop.revive.execute(revival, { by: ANNA })).toMatchObject({ outcome: 'revived' });
+  });
+
+  it('of a payment that nobody registered is told, too', async () => {
+    await takes('c-unknown');
+    expect(await desk.openOf('c-unknown')).toMatchObject([{ reason: 'chargeback', orderId: null }]);
+  });
+});
