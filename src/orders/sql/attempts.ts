@@ -257,6 +257,7 @@ export class ContestedRows {
 
   /** Those of these payments that the buyer's bank takes or has taken back. A settled row may mean either, or neither. */
   async chargedBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
+    if (payments.length === 0) return [];
     return (await tx.query<Row[]>(this.chargedBackSql, nameParameters(payments))).map(toKey);
   }
 

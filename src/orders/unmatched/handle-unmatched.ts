@@ -191,7 +191,7 @@ export class HandleUnmatched {
     { refunds: wanted, kept, unverified, reason }: RefundDecision,
     context: LockedContext,
   ): Promise<void> {
-    const disputed = await this.deps.found.unrefundable(context.tx, wanted);
+    const disputed = await this.notRefunded(order, wanted, reason, context);
     const others = wanted.filter((attempt) => !disputed.includes(attempt));
     const refunds = await this.beginRefunds(others, reason, context);
     await this.enterRefunding(order, refunds, context);
@@ -203,6 +203,18 @@ export class HandleUnmatched {
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;
     if (doubtful.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
+  }
+
+  /** Those of these payments that a person must decide about. A buyer whose bank takes a payment back may have paid again. */
+  private async notRefunded(
+    order: LockedOrder,
+    wanted: readonly PaymentAttempt[],
+    reason: LateOrSurplus,
+    { tx }: LockedContext,
+  ): Promise<readonly PaymentAttempt[]> {
+    const instead = reason === 'surplus' && wanted.length > 0 ? neededPayments(order) : [];
+    const takenBack = await this.deps.store.contested.chargedBack(tx, instead);
+    return takenBack.length > 0 ? wanted : this.deps.found.unrefundable(tx, wanted);
   }
 
   private async begin(refunds: readonly Refund[], { tx, by }: LockedContext): Promise<void> {

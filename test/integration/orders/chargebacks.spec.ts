@@ -107,6 +107,18 @@ describe('a chargeback', () => {
     expect(await desk.rowsOf('c-over')).toEqual(['chargeback kept', 'overpaid kept']);
   });
 
+  it('keeps a second payment of its order, because the buyer may have paid again', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-first') });
+    await desk.shop.register.execute({ orderId: id, ...desk.attempt('c-again') });
+    await desk.confirm(id, 'c-first');
+    await takes('c-first');
+    expect(await desk.confirm(id, 'c-again')).toMatchObject({ outcome: 'surplus' });
+    expect([await desk.attemptsOf(id), await desk.rowsOf('c-again')]).toEqual([
+      ['c-first PAID', 'c-again PAID'],
+      ['surplus kept'],
+    ]);
+  });
+
   it('does not let a late payment revive its order without a person', async () => {
     const id = await desk.closed({ attempt: desk.attempt('c-revive') });
     await takes('c-revive', 1_999n);
