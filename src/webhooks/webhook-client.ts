@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type LookupFunction, isIP, BlockList } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { lookup } from 'node:dns';
+import { type Clock } from '../clock';
 import { CodedError } from '../errors';
 import { type ResolvedEndpoint } from './webhook-options';
 
@@ -24,7 +25,12 @@ export class WebhookClient {
   private readonly agent: HttpAgent;
   private readonly lookup: LookupFunction;
 
-  constructor(private readonly endpoint: Pick<ResolvedEndpoint, 'url' | 'allowPrivateNetwork'>) {
+  /** @param timeoutMs how long a receiver may take to answer */
+  constructor(
+    private readonly endpoint: Pick<ResolvedEndpoint, 'url' | 'allowPrivateNetwork'>,
+    private readonly timeoutMs: number,
+    private readonly clock: Clock,
+  ) {
     const options = { keepAlive: true, scheduling: 'lifo' } as const;
     this.agent = endpoint.url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
     this.lookup = guardedLookup(endpoint.allowPrivateNetwork);
@@ -45,7 +51,7 @@ export class WebhookClient {
     for (;;) {
       const request = this.request(headers, signal);
       try {
-        return await answerTo(request, body);
+        return await this.answerTo(request, body);
       } catch (error) {
         const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
         if (!isStale || signal.aborted) throw error;
@@ -59,27 +65,33 @@ export class WebhookClient {
     return send(endpoint.url, { method: 'POST', headers, agent, lookup, signal });
   }
 
+  private answerTo(request: ClientRequest, body: string): Promise<WebhookResponse> {
+    const { clock, timeoutMs } = this;
+    return new Promise((resolve, reject) => {
+      const late = clock.after(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+      request.on('response', (response) => {
+        late.cancel();
+        const { statusCode: status = 0, headers } = response;
+        // The status counts even if the rest of the answer never comes.
+        resolve({ status, retryAfter: headers['retry-after'] });
+        drain(response);
+      });
+      request.on('error', reject);
+      // An unrequested protocol upgrade closes the connection without a response or an error.
+      request.on('close', () => {
+        late.cancel();
+        reject(new Error('the connection was closed without an answer'));
+      });
+      request.end(body);
+    });
+  }
+
   /** An address in the URL itself is not looked up. */
   private refuseAddress(): void {
     const { url, allowPrivateNetwork } = this.endpoint;
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !mayReach(host, allowPrivateNetwork)) throw new WebhookAddressRefusedError(host, host);
   }
-}
-
-function answerTo(request: ClientRequest, body: string): Promise<WebhookResponse> {
-  return new Promise((resolve, reject) => {
-    request.on('response', (response) => {
-      const { statusCode: status = 0, headers } = response;
-      // The status counts even if the rest of the answer never comes.
-      resolve({ status, retryAfter: headers['retry-after'] });
-      drain(response);
-    });
-    request.on('error', reject);
-    // An unrequested protocol upgrade closes the connection without a response or an error.
-    request.on('close', () => reject(new Error('the connection was closed without an answer')));
-    request.end(body);
-  });
 }
 
 /** Lets the connection be used again. */

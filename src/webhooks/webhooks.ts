@@ -58,13 +58,18 @@ export class Webhooks implements OnApplicationShutdown {
     if (!options) return;
     const { retryDelaysMs, timeoutMs } = options;
     const kind = `${WEBHOOK_KIND}${endpoint.name}`;
-    const handler = new WebhookHandler(endpoint, retryDelaysMs, clock);
-    const limits = { concurrency: endpoint.concurrency, timeoutMs, maxAttempts: retryDelaysMs.length + 1 };
-    engine.register([registeredHandler(kind, handler, deliveryLimits(limits))]);
+    const handler = new WebhookHandler(endpoint, options, clock);
+    const limits = { timeoutMs: timeoutMs + MARGIN_MS, maxAttempts: retryDelaysMs.length + 1 };
+    engine.register([
+      registeredHandler(kind, handler, deliveryLimits({ ...limits, concurrency: endpoint.concurrency })),
+    ]);
     listeners.subscribe(endpoint.events, kind);
     this.handlers.push(handler);
   }
 }
+
+/** An attempt ends before the engine ends it, which would retry by its own schedule. */
+const MARGIN_MS = 1_000;
 
 /** Share of a wait that is added at random, so that what failed together does not come back together. */
 const JITTER = 0.1;
@@ -77,12 +82,12 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
 
   constructor(
     endpoint: ResolvedEndpoint,
-    private readonly retryDelaysMs: readonly number[],
+    private readonly options: Pick<ResolvedWebhookOptions, 'timeoutMs' | 'retryDelaysMs'>,
     private readonly clock: Clock,
   ) {
     this.failures = new FailureLog(new Logger(`Webhook:${endpoint.name}`));
     this.signer = new WebhookSigner(endpoint.secrets);
-    this.client = new WebhookClient(endpoint);
+    this.client = new WebhookClient(endpoint, options.timeoutMs, clock);
   }
 
   /** Closes idle connections. */
@@ -120,7 +125,7 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
         return { type: 'park', reason: answer.reason };
       case 'failed': {
         const { reason, retryAfterMs = 0 } = answer;
-        const delayMs = this.retryDelaysMs[attempts] ?? 0;
+        const delayMs = this.options.retryDelaysMs[attempts] ?? 0;
         const afterMs = Math.max(Math.round(delayMs * (1 + JITTER * Math.random())), retryAfterMs);
         return { type: 'retry', counted: true, reason, afterMs };
       }

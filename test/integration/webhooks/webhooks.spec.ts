@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { ParkedTimeouts, type WebhookEndpoint } from '../../../src';
 import { createDatabase, type TestDatabase } from '../../support/database';
@@ -153,5 +154,40 @@ describe('signed webhooks', () => {
       state: 'pending',
       last_error: expect.stringContaining('"gone" is not configured') as string,
     });
+  });
+});
+
+describe('a webhook to an endpoint that does not answer', () => {
+  const TIMEOUT_MS = stretched(1_000);
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let host: ListeningHost;
+  let silent: Receiver;
+
+  beforeAll(async () => {
+    [database, vhost, silent] = await Promise.all([createDatabase(), createVhost(), startReceiver(CURRENT)]);
+    silent.answer = () => undefined;
+    const endpoint = { name: 'silent', url: silent.url, secrets: [CURRENT], allowPrivateNetwork: true };
+    host = await startHost(database, vhost, [], {
+      webhooks: { endpoints: [endpoint], timeoutMs: TIMEOUT_MS, retryDelaysMs: [3_600_000] },
+    });
+  });
+  afterAll(async () => {
+    await host.app.close();
+    await silent.close();
+    await Promise.all([database.drop(), vhost.drop()]);
+  });
+
+  it('has failed once, is told in the log, and waits as long as after any other failure', async () => {
+    const warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await host.orders.cancel({ orderId: await host.place() });
+    const sql = `SELECT attempts, last_error, next_attempt_at > now() + interval '50 minutes' AS waits
+                   FROM order_timeout.timeout WHERE kind = 'order-webhook.silent' AND last_error IS NOT NULL`;
+    let rows: unknown[] = [];
+    await until(async () => (rows = await database.dataSource.query<unknown[]>(sql)).length > 0);
+    const reason = `no answer within ${TIMEOUT_MS} ms`;
+    expect(rows).toEqual([{ attempts: 1, last_error: reason, waits: true }]);
+    expect(warnings.mock.calls.flat().join()).toMatch(new RegExp(`event .* was not accepted: ${reason}`));
+    warnings.mockRestore();
   });
 });

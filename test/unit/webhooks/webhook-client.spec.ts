@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { SystemClock } from '../../../src/clock';
 import { WebhookClient } from '../../../src/webhooks/webhook-client';
 
 describe('a webhook whose receiver answers 200', () => {
@@ -12,7 +13,7 @@ describe('a webhook whose receiver answers 200', () => {
     server = createServer((_, response) => answer(response.writeHead(200)));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`);
-    client = new WebhookClient({ url, allowPrivateNetwork: true });
+    client = new WebhookClient({ url, allowPrivateNetwork: true }, 2_000, new SystemClock());
   });
   afterAll(async () => {
     client.close();
