@@ -5,6 +5,7 @@ COPY packages/operator-page/package.json ./packages/operator-page/
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY docs/openapi.json docs/asyncapi.json ./docs/
 COPY packages/operator-page ./packages/operator-page
 # A host brings the peers. The image is the host here, so it has all of them, with the SDKs of the payment providers and the
 # page at /docs, as it cannot know which are configured. Their versions are those of the tests.
@@ -21,6 +22,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/docs ./docs
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=12 \

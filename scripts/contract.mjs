@@ -6,5 +6,5 @@ import { main } from './setup/main.mjs';
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
-  return runTypescript('test/contract/main.ts', args, { signal });
+  return runTypescript('packages/contract/src/main.ts', args, { signal });
 });

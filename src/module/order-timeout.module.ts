@@ -25,6 +25,7 @@ import { OPERATOR_PROVIDERS, ORDER_TIMEOUT_PROVIDERS } from './order-timeout.pro
 import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
   BulkActionsController,
+  DocumentsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -35,7 +36,6 @@ import {
   UnmatchedPaymentsController,
 } from '../api/http';
 import { OPERATOR_CONTROLLERS } from '../api/operator';
-import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
 import {
   findSilentListeners,
@@ -177,7 +177,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     providers: [...ORDER_TIMEOUT_PROVIDERS, ...(operator ? OPERATOR_PROVIDERS : [])],
     controllers: [
       ...(http ? HTTP_CONTROLLERS : []),
-      ...(contract ? [ContractController] : []),
+      ...(contract ? [DocumentsController] : []),
       ...(operator ? OPERATOR_CONTROLLERS : []),
       ...AMQP_CONTROLLERS,
     ],

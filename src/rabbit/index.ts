@@ -21,6 +21,7 @@ export {
 export { type Publication, type PublishOutcome, type PublishWatch } from './publications';
 export { RabbitClient } from './rabbit-client';
 export {
+  DEFAULT_PREFIX,
   findRabbitProblems,
   resolveRabbitOptions,
   type QueueType,

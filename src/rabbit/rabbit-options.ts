@@ -26,13 +26,16 @@ export interface RabbitOptions {
   readonly connectionName?: string;
 }
 
+/** Prefix of every name on the broker, unless it is configured. */
+export const DEFAULT_PREFIX = 'order-timeout.v1';
+
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export type ResolvedRabbitOptions = Required<RabbitOptions>;
 
 export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
   return Object.freeze({
-    prefix: 'order-timeout.v1',
+    prefix: DEFAULT_PREFIX,
     replyPrefixes: [],
     queueType: 'quorum',
     publishWindow: 500,

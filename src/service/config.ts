@@ -5,7 +5,7 @@ import { InvalidOptionsError, withoutUndefined } from '../errors';
 import { type LogLevel, LOG_LEVELS } from '../operations';
 import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
 import { type RateLimitOptions, findApiKeyProblems } from '../api/http';
-import { type QueueType } from '../rabbit';
+import { DEFAULT_PREFIX, type QueueType } from '../rabbit';
 import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
 import { findOperatorKeyProblems } from '../api/operator';
 
@@ -307,7 +307,7 @@ export const configSchema = z.object({
   RABBITMQ_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
-    .default('order-timeout.v1'),
+    .default(DEFAULT_PREFIX),
   RABBITMQ_REPLY_PREFIXES: list.default([]),
   RABBITMQ_QUEUE_TYPE: oneOf(['quorum', 'classic']).default('quorum'),
   DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),

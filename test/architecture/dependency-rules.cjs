@@ -12,11 +12,9 @@ const rooms = {
   orders: ['timeouts', 'outbox', 'payments', 'inventory'],
   webhooks: ['timeouts', 'orders'],
   operations: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  contract: ['rabbit', 'timeouts', 'inventory', 'orders', 'operations', 'api'],
+  api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations'],
   module: [
     ...['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'webhooks'],
-    'contract',
   ],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
   cli: ['rabbit', 'delay', 'outbox', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'service'],

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { TopologyNames } from '../../src/rabbit';
-import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
+import { brokerDefinitions } from '../../packages/contract/src/broker-definitions';
 import { createEffectTable, keys, summarise, WriteEffects } from '../faults/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';

@@ -1,6 +1,6 @@
-import { ANSWERS, REFUSAL } from '../../src/contract/amqp/messages';
-import { EVENTS, type Message } from '../../src/contract/amqp/events';
-import { contractDocuments } from './contract-files';
+import { ANSWERS, REFUSAL } from '../../packages/contract/src/messages';
+import { EVENTS, type Message } from '../../packages/contract/src/events';
+import { contractDocuments } from '../../packages/contract/src/contract-files';
 import { Validator } from './validator';
 
 interface Content {

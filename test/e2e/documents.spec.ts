@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DOCS } from '../contract/contract-files';
+import { DOCS } from '../../packages/contract/src/contract-files';
 import { openService, type RunningService } from './running-service';
 
 const read = (name: string): unknown => JSON.parse(readFileSync(join(DOCS, name), 'utf8'));

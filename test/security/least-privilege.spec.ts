@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
-import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
+import { brokerDefinitions } from '../../packages/contract/src/broker-definitions';
 import { anOrder, environmentOf, PREFIX } from '../e2e/running-service';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';

@@ -10,6 +10,7 @@ export {
   readKeyEntries,
 } from './api-key.guard';
 export { type ApiRequest, headerOf, CallerScope, pathOf, remoteNetworkOf, MerchantScope } from './api-request';
+export { DOCS_FILES, DocumentsController } from './documents.controller';
 export { OrderScopeGuard, UnmatchedScope } from './order-scope.guard';
 export { HttpProblem, type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { BulkActionsController, OrderActionsController, OrderOperatorController } from './order-actions.controller';

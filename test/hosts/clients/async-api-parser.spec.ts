@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DOCS } from '../../contract/contract-files';
+import { DOCS } from '../../../packages/contract/src/contract-files';
 import { Workshop } from './workshop';
 
 /** Prints what the parser, which generators build on, finds wrong, and how many messages it found. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { DOCS } from '../../contract/contract-files';
+import { DOCS } from '../../../packages/contract/src/contract-files';
 import { KEYS, openService, type RunningService } from '../../e2e/running-service';
 import { Workshop } from './workshop';
 

@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DOCS } from '../../contract/contract-files';
+import { DOCS } from '../../../packages/contract/src/contract-files';
 import { KEYS, openService, type RunningService } from '../../e2e/running-service';
 import { REPOSITORY } from '../../support/snippets';
 import { Workshop } from './workshop';

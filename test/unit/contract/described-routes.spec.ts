@@ -2,10 +2,10 @@ import { VERSION_NEUTRAL } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type z } from 'zod';
 import { OperationsModule, OrderTimeoutModule } from '../../../src';
-import { ANSWERS, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
-import { type Messages } from '../../../src/contract/amqp/events';
-import { type Operation } from '../../../src/contract/http/order-operations';
-import { OPERATIONS } from '../../../src/contract/http/operations';
+import { ANSWERS, COMMANDS, REQUESTS } from '../../../packages/contract/src/messages';
+import { type Messages } from '../../../packages/contract/src/events';
+import { type Operation } from '../../../packages/contract/src/order-operations';
+import { OPERATIONS } from '../../../packages/contract/src/operations';
 
 type Class = abstract new (...args: never[]) => object;
 

@@ -3,11 +3,11 @@ import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator';
 import { PROBLEMS } from '../../../src/api/http';
-import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
-import { EVENTS, type Message } from '../../../src/contract/amqp/events';
-import { NAMED_SCHEMAS, problemName } from '../../../src/contract/http/open-api-document';
-import { contractDocuments } from '../../contract/contract-files';
-import { staleFiles } from '../../contract/stale-files';
+import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from '../../../packages/contract/src/messages';
+import { EVENTS, type Message } from '../../../packages/contract/src/events';
+import { NAMED_SCHEMAS, problemName } from '../../../packages/contract/src/open-api-document';
+import { contractDocuments } from '../../../packages/contract/src/contract-files';
+import { staleFiles } from '../../../packages/contract/src/stale-files';
 import { Validator } from '../../contract/validator';
 
 const { openApi, asyncApi } = contractDocuments();

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
-import { ANSWERS, COMMANDS, REQUESTS } from '../../../src/contract/amqp/messages';
-import { EVENTS, type Messages } from '../../../src/contract/amqp/events';
-import { OPERATIONS } from '../../../src/contract/http/operations';
-import { problemName } from '../../../src/contract/http/open-api-document';
-import { contractDocuments } from '../../contract/contract-files';
+import { ANSWERS, COMMANDS, REQUESTS } from '../../../packages/contract/src/messages';
+import { EVENTS, type Messages } from '../../../packages/contract/src/events';
+import { OPERATIONS } from '../../../packages/contract/src/operations';
+import { problemName } from '../../../packages/contract/src/open-api-document';
+import { contractDocuments } from '../../../packages/contract/src/contract-files';
 import { REPOSITORY } from '../../support/snippets';
 
 const page = (name: string): string => readFileSync(join(REPOSITORY, 'docs', name), 'utf8');

@@ -101,7 +101,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   build: optionsIn('scripts/build.mjs'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
-  contract: optionsIn('test/contract/main.ts'),
+  contract: optionsIn('packages/contract/src/main.ts'),
 };
 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brokerDefinitions } from '../../../src/rabbit/broker-definitions';
+import { brokerDefinitions } from '../../../packages/contract/src/broker-definitions';
 import { TopologyNames } from '../../../src/rabbit/topology';
 
 const file = join(__dirname, '../../../rabbit/definitions.template.json');

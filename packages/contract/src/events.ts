@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type OrderEventType, TRANSITION_CAUSES } from '../../orders';
-import { unmatchedHandling, unmatchedReason } from '../http/answers';
-import { money, instant } from '../schema/json-schemas';
+import { type OrderEventType, TRANSITION_CAUSES } from '../../../src/orders';
+import { unmatchedHandling, unmatchedReason } from './answers';
+import { money, instant } from './json-schemas';
 
 const PAYMENT = { provider: 'http', reference: 'o-1-1' };
 

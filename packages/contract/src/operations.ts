@@ -6,17 +6,15 @@ import {
   stockChangeSchema,
   chosenTimeoutsSchema,
   parkedPageSchema,
-} from '../../api/input';
-import { type AssignUnmatchedResult, type ReopenUnmatchedResult, type SettleUnmatchedResult } from '../../orders';
-import { fields } from '../../orders/input';
+} from '../../../src/api/input';
 import {
-  type Operations,
-  DOCS_FILES,
-  actionOperations,
-  bulkOperations,
-  orderOperations,
-  refusalsOf,
-} from './order-operations';
+  type AssignUnmatchedResult,
+  type ReopenUnmatchedResult,
+  type SettleUnmatchedResult,
+} from '../../../src/orders';
+import { DOCS_FILES } from '../../../src/api/http';
+import { fields } from '../../../src/orders/input';
+import { type Operations, actionOperations, bulkOperations, orderOperations, refusalsOf } from './order-operations';
 import {
   assignedAnswer,
   unmatchedPaymentAnswer,

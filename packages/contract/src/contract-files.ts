@@ -1,26 +1,23 @@
 import { join } from 'node:path';
-import { asyncApiDocument } from '../../src/contract/amqp/async-api-document';
-import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from '../../src/contract/amqp/messages';
-import { EVENTS, type Messages } from '../../src/contract/amqp/events';
-import { openApiDocument } from '../../src/contract/http/open-api-document';
-import { jsonSchema } from '../../src/contract/schema/json-schemas';
-import { packageVersion } from '../../src/errors';
-import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
+import { asyncApiDocument } from './async-api-document';
+import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from './messages';
+import { EVENTS, type Messages } from './events';
+import { openApiDocument } from './open-api-document';
+import { jsonSchema } from './json-schemas';
+import { packageVersion } from '../../../src/errors';
+import { brokerDefinitions } from './broker-definitions';
 
 /** What the files are below. */
-export const ROOT = join(__dirname, '../..');
+export const ROOT = join(__dirname, '../../..');
 
 export const DOCS = join(ROOT, 'docs');
 
-/** Prefix of the names on the broker, unless it is configured. */
-export const PREFIX = 'order-timeout.v1';
-
 /** The documents as the service with its default settings serves them. */
-export function contractDocuments() {
+export function contractDocuments(): Readonly<Record<'openApi' | 'asyncApi', Readonly<Record<string, unknown>>>> {
   const version = packageVersion();
   return {
-    openApi: openApiDocument({ version, hasHealth: true }),
-    asyncApi: asyncApiDocument({ version, prefix: PREFIX }),
+    openApi: openApiDocument(version),
+    asyncApi: asyncApiDocument(version),
   };
 }
 

@@ -10,14 +10,13 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { createReadStream, type ReadStream } from 'node:fs';
-import { HttpProblem, ProblemFilter } from '../api/http';
-import { packageVersion } from '../errors';
-import { HealthController } from '../operations';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
-import { asyncApiDocument } from './amqp/async-api-document';
-import { openApiDocument } from './http/open-api-document';
-import { DOCS_FILES, type DocsFile } from './http/order-operations';
+import { createReadStream, readFileSync, type ReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { HealthController } from '../../operations';
+import { DEFAULT_PREFIX, TopologyNames } from '../../rabbit';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { HttpProblem } from './problem-catalogue';
+import { ProblemFilter } from './problem.filter';
 
 /** Swagger UI styles elements in place and draws with data URLs. Everything else comes from this service. */
 const CONTENT_SECURITY_POLICY =
@@ -26,22 +25,27 @@ const CONTENT_SECURITY_POLICY =
 /** Serves the documents of the API, and a page to try it. Needs no API key: they describe the product, not its data. */
 @Controller({ version: VERSION_NEUTRAL })
 @UseFilters(ProblemFilter)
-export class ContractController {
-  private documents: { readonly openApi: object; readonly asyncApi: object } | undefined;
+export class DocumentsController {
+  private openApiDocument: object | undefined;
+  private asyncApiDocument: object | undefined;
 
   constructor(
     private readonly discovery: DiscoveryService,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
   ) {}
 
+  /** Made at the first request, when all controllers are there. */
   @Get('openapi.json')
   openApi(): object {
-    return this.describe().openApi;
+    const hasHealth = this.discovery.getControllers().some(({ metatype }) => metatype === HealthController);
+    this.openApiDocument ??= hasHealth ? readDocument('openapi') : withoutHealth(readDocument('openapi') as OpenApi);
+    return this.openApiDocument;
   }
 
   @Get('asyncapi.json')
   asyncApi(): object {
-    return this.describe().asyncApi;
+    this.asyncApiDocument ??= readDocument('asyncapi', this.options.rabbit.prefix);
+    return this.asyncApiDocument;
   }
 
   @Get('docs')
@@ -58,18 +62,37 @@ export class ContractController {
     if (!file) throw new HttpProblem('ROUTE_NOT_FOUND', `the page has no file "${name}"`);
     return file;
   }
-
-  /** Made at the first request, when all controllers are there. */
-  private describe() {
-    const version = packageVersion();
-    const hasHealth = this.discovery.getControllers().some(({ metatype }) => metatype === HealthController);
-    this.documents ??= {
-      openApi: openApiDocument({ version, hasHealth }),
-      asyncApi: asyncApiDocument({ version, prefix: this.options.rabbit.prefix }),
-    };
-    return this.documents;
-  }
 }
+
+interface OpenApi {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly tags: readonly string[] }>>>>;
+}
+
+/** One of the documents that `npm run contract` has made. It is as far from `docs` in `src` as in `dist`. */
+export function readDocument(name: 'openapi' | 'asyncapi', prefix = DEFAULT_PREFIX): object {
+  const text = readFileSync(join(__dirname, '../../../docs', `${name}.json`), 'utf8');
+  const [usual, ours] = [new TopologyNames(DEFAULT_PREFIX), new TopologyNames(prefix)];
+  const named = (['commands', 'events', 'parked'] as const).reduce(
+    (all, which) => all.replaceAll(`"${usual[which]}"`, `"${ours[which]}"`),
+    text,
+  );
+  return JSON.parse(named) as object;
+}
+
+/** The document of a host that does not import OperationsModule. */
+export function withoutHealth(document: OpenApi): object {
+  const isHealth = ([, methods]: [string, OpenApi['paths'][string]]): boolean =>
+    Object.values(methods).some((operation) => operation.tags.includes('Health'));
+  const tags = document.tags.filter(({ name }) => name !== 'Health');
+  const paths = Object.entries(document.paths).filter((path) => !isHealth(path));
+  return { ...document, tags, paths: Object.fromEntries(paths) };
+}
+
+/** The files of the page at /docs. */
+export const DOCS_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'try.js'] as const;
+
+type DocsFile = (typeof DOCS_FILES)[number];
 
 const TYPES: Readonly<Record<DocsFile, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',

@@ -1,15 +1,7 @@
-import { TopologyNames } from '../../rabbit';
-import { jsonSchemas } from '../schema/json-schemas';
+import { DEFAULT_PREFIX, TopologyNames } from '../../../src/rabbit';
+import { jsonSchemas } from './json-schemas';
 import { ANSWERS, COMMANDS, MESSAGE_SCHEMAS, payloadOf, SCHEMAS_AT, REQUESTS, REFUSAL } from './messages';
 import { EVENTS, type Message, type Messages } from './events';
-
-/** What differs between services. */
-interface AsyncApiOptions {
-  /** Version of the package. */
-  readonly version: string;
-  /** Prefix of the exchanges and queues. */
-  readonly prefix: string;
-}
 
 type Component = Readonly<Record<string, unknown>>;
 
@@ -20,9 +12,9 @@ type Group = keyof typeof GROUPS;
 
 const TRACEPARENT = { type: 'string', description: 'W3C trace context' };
 
-/** Pure: the AsyncAPI 3 document of what is sent over RabbitMQ. */
-export function asyncApiDocument({ version, prefix }: AsyncApiOptions): Component {
-  const names = new TopologyNames(prefix);
+/** Pure: the AsyncAPI 3 document of what is sent over RabbitMQ. @param version of the package */
+export function asyncApiDocument(version: string): Component {
+  const names = new TopologyNames(DEFAULT_PREFIX);
   return {
     asyncapi: '3.0.0',
     info: {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ProblemCode, PROBLEMS } from '../../api/http';
+import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
 import {
   assignmentSchema,
   autoCloseSchema,
@@ -10,7 +10,7 @@ import {
   reasonSchema,
   refundSchema,
   stockChangeSchema,
-} from '../../api/input';
+} from '../../../src/api/input';
 import {
   bulkActionSchema,
   bulkExtensionSchema,
@@ -18,9 +18,9 @@ import {
   newDeadlineSchema,
   newOrderSchema,
   reportedPaymentSchema,
-} from '../../orders/input';
-import { type OpenItem } from '../../orders';
-import { jsonSchemas, jsonSchema, type JsonSchema, describes, instant, money } from '../schema/json-schemas';
+} from '../../../src/orders/input';
+import { type OpenItem } from '../../../src/orders';
+import { jsonSchemas, jsonSchema, type JsonSchema, describes, instant, money } from './json-schemas';
 import { TAGS, type Answer, type Operation } from './order-operations';
 import { OPERATIONS } from './operations';
 import {
@@ -51,22 +51,12 @@ import {
   unmatchedReason,
 } from './answers';
 
-/** What differs between services. */
-interface OpenApiOptions {
-  /** Version of the package. */
-  readonly version: string;
-  /** Whether the routes of OperationsModule are there. */
-  readonly hasHealth: boolean;
-}
-
 const KEY_HINT = 'Each operation names the scopes of which a key needs one. `*` allows everything.';
 
-/** Pure: the OpenAPI 3.1 document of the HTTP API. */
-export function openApiDocument({ version, hasHealth }: OpenApiOptions): Component {
-  const operations = Object.entries(OPERATIONS).filter(([, { tag }]) => hasHealth || tag !== 'Health');
-  const tags = new Set<string>(operations.map(([, { tag }]) => tag));
+/** Pure: the OpenAPI 3.1 document of the HTTP API. @param version of the package */
+export function openApiDocument(version: string): Component {
   const paths: Record<string, Record<string, Component>> = {};
-  for (const [route, operation] of operations) {
+  for (const [route, operation] of Object.entries(OPERATIONS)) {
     const [method = '', path = ''] = route.split(' ');
     const template = path.replace(/:(\w+)/g, '{$1}');
     paths[template] = { ...paths[template], [method.toLowerCase()]: describeOperation(operation) };
@@ -82,7 +72,7 @@ export function openApiDocument({ version, hasHealth }: OpenApiOptions): Compone
     },
     // Relative to the place of the document, so that it is right behind any prefix.
     servers: [{ url: '.' }],
-    tags: Object.entries(TAGS).flatMap(([name, description]) => (tags.has(name) ? [{ name, description }] : [])),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: jsonSchemas(NAMED_SCHEMAS, SCHEMAS_AT, 'draft-2020-12'),

@@ -16,12 +16,12 @@ import {
   type UnmatchedHandling,
   type UnmatchedPayment,
   type UnmatchedReason,
-} from '../../orders';
-import { type Placement } from '../../api/http';
-import { type StockLevel } from '../../inventory';
-import { type TimeoutRecord } from '../../timeouts';
-import { type Readiness } from '../../operations';
-import { describes, instant, money } from '../schema/json-schemas';
+} from '../../../src/orders';
+import { type Placement } from '../../../src/api/http';
+import { type StockLevel } from '../../../src/inventory';
+import { type TimeoutRecord } from '../../../src/timeouts';
+import { type Readiness } from '../../../src/operations';
+import { describes, instant, money } from './json-schemas';
 
 export const orderStatus = z.enum(ORDER_STATUSES);
 

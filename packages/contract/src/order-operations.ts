@@ -6,7 +6,7 @@ import {
   closeSchema,
   reasonSchema,
   refundSchema,
-} from '../../api/input';
+} from '../../../src/api/input';
 import {
   type CheckPaymentResult,
   type PlaceResult,
@@ -18,7 +18,7 @@ import {
   type RefundPaymentResult,
   type ReviveOrderResult,
   type SetAutoCloseResult,
-} from '../../orders';
+} from '../../../src/orders';
 import {
   fields,
   newAttemptSchema,
@@ -28,8 +28,8 @@ import {
   newDeadlineSchema,
   bulkActionSchema,
   bulkExtensionSchema,
-} from '../../orders/input';
-import { type ApiScope, type ProblemCode } from '../../api/http';
+} from '../../../src/orders/input';
+import { type ApiScope, type ProblemCode } from '../../../src/api/http';
 import {
   placementsAnswer,
   historyAnswer,
@@ -343,8 +343,3 @@ export interface Operation {
 
 /** Operations by method and path, such as `POST /orders/:id/paid`. */
 export type Operations = Readonly<Record<string, Operation>>;
-
-/** The files of the page at /docs. */
-export const DOCS_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'try.js'] as const;
-
-export type DocsFile = (typeof DOCS_FILES)[number];

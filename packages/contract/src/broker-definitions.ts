@@ -1,4 +1,5 @@
-import { NO_DELIVERY_LIMIT, servicePermissions, TopologyNames } from './topology';
+import { DEFAULT_PREFIX } from '../../../src/rabbit';
+import { NO_DELIVERY_LIMIT, servicePermissions, TopologyNames } from '../../../src/rabbit/topology';
 
 interface Permission {
   readonly user: string;
@@ -28,7 +29,7 @@ const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
  * - sender: publishes commands, reads nothing.
  * - listener: binds queues of its own (`listener.*`) to the events.
  */
-export function brokerDefinitions(names = new TopologyNames('order-timeout.v1')): BrokerDefinitions {
+export function brokerDefinitions(names = new TopologyNames(DEFAULT_PREFIX)): BrokerDefinitions {
   const listeners = '^listener\\.';
   return {
     users: [

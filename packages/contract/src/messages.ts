@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from '../../api/amqp';
+import { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from '../../../src/api/amqp';
 import {
   type CancelOrderResult,
   type ExtendDeadlineResult,
   type MarkPaidResult,
   type PlaceResult,
   type RegisterAttemptResult,
-} from '../../orders';
-import { attemptAnswer, orderAnswer, orderLineAnswer, orderListAnswer, stockAnswer, paidAnswer } from '../http/answers';
-import { describes } from '../schema/json-schemas';
+} from '../../../src/orders';
+import { attemptAnswer, orderAnswer, orderLineAnswer, orderListAnswer, stockAnswer, paidAnswer } from './answers';
+import { describes } from './json-schemas';
 import { EVENTS, type Message } from './events';
 
 /** What several answers have in common, named as in the HTTP API. */

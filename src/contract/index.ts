@@ -1,1 +1,0 @@
-export { ContractController } from './contract.controller';
