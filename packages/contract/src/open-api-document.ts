@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
 import {
   assignmentSchema,
   autoCloseSchema,
@@ -10,6 +9,8 @@ import {
   reasonSchema,
   refundSchema,
   stockChangeSchema,
+  type ProblemCode,
+  PROBLEMS,
 } from '../../../src/api/input';
 import {
   bulkActionSchema,

@@ -6,6 +6,7 @@ import {
   closeSchema,
   reasonSchema,
   refundSchema,
+  type ProblemCode,
 } from '../../../src/api/input';
 import {
   type CheckPaymentResult,
@@ -29,7 +30,7 @@ import {
   bulkActionSchema,
   bulkExtensionSchema,
 } from '../../../src/orders/input';
-import { type ApiScope, type ProblemCode } from '../../../src/api/http';
+import { type ApiScope } from '../../../src/api/http';
 import {
   placementsAnswer,
   historyAnswer,

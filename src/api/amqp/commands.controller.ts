@@ -28,7 +28,7 @@ import {
 import { ChangeStock, type StockLevel, Inventory } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { activeTraceparent, traceparentOf } from '../../tracing';
-import { accepted, InputPipe, rejectStock, RequestRejectedError, notFound, skuNotFound, parseInput } from '../input';
+import { accepted, InputPipe, reject, rejectStock, RequestRejectedError, notFound, parseInput } from '../input';
 import {
   CommandErrorFilter,
   COMMAND_SCHEMAS,
@@ -164,8 +164,7 @@ export class StockCommandsController {
     const outcome = await this.changing.execute(sku, move, merchantId);
     if (outcome.type === 'set') return outcome.level;
     if (outcome.type !== 'foreign') throw rejectStock(sku, outcome);
-    const reason = `SKU "${sku}" is shared or belongs to another merchant than "${merchantId}"; leave merchantId out`;
-    throw new RequestRejectedError('SKU_OF_ANOTHER_MERCHANT', reason);
+    throw reject(sku, { code: 'SKU_OF_ANOTHER_MERCHANT', merchantId });
   }
 }
 
@@ -210,7 +209,7 @@ export class RequestsController {
     @Payload(new InputPipe(REQUEST_SCHEMAS['stock.read'])) { sku }: RequestBody<'stock.read'>,
   ): Promise<StockLevel> {
     const [level] = await this.inventory.read(this.options.dataSource.manager, [sku]);
-    if (!level) throw skuNotFound(sku);
+    if (!level) throw reject(sku, { code: 'SKU_NOT_FOUND' });
     return level;
   }
 }

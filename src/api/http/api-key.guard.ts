@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { InvalidOptionsError } from '../../errors';
 import { LIMITS } from '../../orders';
-import { HttpProblem } from './problem-catalogue';
+import { HttpProblem } from '../input';
 import { type ApiRequest, headerOf, MerchantScope } from './api-request';
 import { RateLimits } from './rate-limits';
 

@@ -3,8 +3,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isIPv6 } from 'node:net';
 import { type ActionContext } from '../../orders';
 import { activeTraceparent, traceparentOf } from '../../tracing';
-import { RequestRejectedError } from '../input';
-import { HttpProblem } from './problem-catalogue';
+import { HttpProblem, reject } from '../input';
 
 /** The fields of a request that are read. They are the same in Express and Fastify. */
 export interface ApiRequest {
@@ -137,7 +136,7 @@ export class MerchantScope {
     const [only, second] = this.ids;
     if (second === undefined) return only;
     const message = `is missing; the API key has several merchants, so name one of them: ${[...this.ids].join(', ')}`;
-    throw new RequestRejectedError('VALIDATION_FAILED', `${path} ${message}`, { errors: [{ path, message }] });
+    throw reject('', { code: 'VALIDATION_FAILED', errors: [{ path, message }] });
   }
 
   /**

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { HealthController } from '../../operations';
 import { DEFAULT_PREFIX, TopologyNames } from '../../rabbit';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { HttpProblem } from './problem-catalogue';
+import { HttpProblem } from '../input';
 import { ProblemFilter } from './problem.filter';
 
 /** Swagger UI styles elements in place and draws with data URLs. Everything else comes from this service. */

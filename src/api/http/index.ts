@@ -12,7 +12,6 @@ export {
 export { type ApiRequest, headerOf, CallerScope, pathOf, remoteNetworkOf, MerchantScope } from './api-request';
 export { DOCS_FILES, DocumentsController } from './documents.controller';
 export { OrderScopeGuard, UnmatchedScope } from './order-scope.guard';
-export { HttpProblem, type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { BulkActionsController, OrderActionsController, OrderOperatorController } from './order-actions.controller';
 export { InventoryController } from './inventory.controller';
 export { OrdersController, type Placement } from './orders.controller';

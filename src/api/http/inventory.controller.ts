@@ -2,10 +2,9 @@ import { Body, Controller, Get, Inject, Param, Put, Req, UseFilters, UseGuards, 
 import { ChangeStock, Inventory, type StockLevel, StockOwners } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { fields } from '../../orders/input';
-import { InputPipe, rejectStock, skuNotFound, type StockChange, stockChangeSchema } from '../input';
+import { HttpProblem, InputPipe, reject, rejectStock, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
-import { HttpProblem } from './problem-catalogue';
 import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
@@ -54,6 +53,6 @@ export class InventoryController {
     const isVisible = owner === null || (owner !== undefined && scope.allows(owner));
     const [level] = isVisible ? await this.inventory.read(manager, [id]) : [];
     if (level) return level;
-    throw skuNotFound(id);
+    throw reject(id, { code: 'SKU_NOT_FOUND' });
   }
 }

@@ -40,6 +40,7 @@ import {
   autoCloseSchema,
   cancellationSchema,
   InputPipe,
+  reject,
   RequestRejectedError,
   closeSchema,
   reasonSchema,
@@ -229,6 +230,5 @@ function within(scope: MerchantScope, filter: BulkFilter): BulkFilter {
 /** Without an API key, only the host knows who acts. */
 function named({ actor, traceparent }: ActionContext): BulkOptions {
   if (actor !== undefined) return { by: { actor, traceparent } };
-  const reason = 'a bulk action needs an actor; configure API keys, or call orders.bulk in your application';
-  throw new RequestRejectedError('ACTOR_MISSING', reason);
+  throw reject('', { code: 'ACTOR_MISSING' });
 }

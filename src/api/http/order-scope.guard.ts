@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { LIMITS, OrderMerchants, Orders, type NewOrder } from '../../orders';
-import { notFound, rejectOperator } from '../input';
+import { notFound, reject } from '../input';
 import { type ApiRequest, MerchantScope } from './api-request';
 
 /**
@@ -38,7 +38,7 @@ export class UnmatchedScope {
   /** @throws RequestRejectedError UNMATCHED_PAYMENT_NOT_FOUND */
   async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
     if (!isRestricted || (await this.orders.unmatched.get(id, { merchants }))) return;
-    throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+    throw reject(id, { code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
   }
 
   /** @throws RequestRejectedError ORDER_NOT_FOUND */

@@ -4,7 +4,7 @@ import { fields } from '../../orders/input';
 import { Orders } from '../../orders';
 import { CodedError } from '../../errors';
 import { InputPipe } from '../input';
-import { HttpProblem } from './problem-catalogue';
+import { HttpProblem } from '../input';
 import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
 import { RateLimits } from './rate-limits';

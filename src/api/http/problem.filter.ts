@@ -2,9 +2,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable, Logger, Ht
 import { HttpAdapterHost } from '@nestjs/core';
 import { uuidv7 } from 'uuidv7';
 import { isContention, isDatabaseUnavailable } from '../../database';
-import { RequestRejectedError } from '../input';
 import { type ApiRequest, headerOf, pathOf } from './api-request';
-import { HttpProblem, type ProblemCode, PROBLEMS } from './problem-catalogue';
+import { HttpProblem, type ProblemCode, PROBLEMS, RequestRejectedError } from '../input';
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 

@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { type ApiRequest, remoteNetworkOf } from './api-request';
-import { HttpProblem } from './problem-catalogue';
+import { HttpProblem } from '../input';
 
 /** Rate limits of the HTTP API. Each process counts separately. */
 export interface RateLimitOptions {

@@ -1,4 +1,4 @@
-export { RequestRejectedError, type RejectionCode, parseInput, InputPipe } from './parse-input';
+export { parseInput, InputPipe } from './parse-input';
 export {
   newOrdersSchema,
   type StockChange,
@@ -24,4 +24,13 @@ export {
   providerLimitSchema,
   refundPageSchema,
 } from './schemas';
-export { accepted, notFound, reject, rejectStock, skuNotFound, rejectOperator } from './reject';
+export {
+  accepted,
+  HttpProblem,
+  notFound,
+  type ProblemCode,
+  PROBLEMS,
+  reject,
+  rejectStock,
+  RequestRejectedError,
+} from './refusals';

@@ -8,7 +8,7 @@ import {
   InputPipe,
   reasonSchema,
   refundPageSchema,
-  rejectOperator,
+  reject,
   RequestRejectedError,
   unmatchedPageSchema,
 } from '../input';
@@ -104,7 +104,7 @@ export class OperatorMoneyController {
     @CallerScope() { merchants }: MerchantScope,
   ): Promise<Done<RefundPaymentResult>> {
     const payment = await this.orders.unmatched.get(id, { merchants });
-    if (!payment) throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+    if (!payment) throw reject(id, { code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
     const { orderId, provider, reference, merchantAccount } = payment;
     if (orderId === null) throw withoutOrder();
     const named = { orderId, provider, reference, merchantAccount: merchantAccount ?? undefined };

@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packageVersion, present } from '../../errors';
-import { HttpProblem, RateLimits, remoteNetworkOf, CallerScope, type MerchantScope } from '../http';
-import { InputPipe } from '../input';
+import { RateLimits, remoteNetworkOf, CallerScope, type MerchantScope } from '../http';
+import { HttpProblem, InputPipe } from '../input';
 import {
   OperatorController,
   type OperatorRequest,

@@ -24,7 +24,8 @@ import {
   operatorPageLimitSchema,
   providerLimitSchema,
   reasonSchema,
-  RequestRejectedError,
+  reject,
+  type RequestRejectedError,
 } from '../input';
 import { CallerScope, type MerchantScope } from '../http';
 import { ByOperator, type OperatorContext, OperatorController, RequireRole } from './operator.guard';
@@ -296,7 +297,9 @@ export class OperatorControlsController {
     why: Why,
   ): Promise<ProviderView> {
     assertForAll(scope);
-    if (!this.providers.get(name)) throw unknownProvider(name, this.providers.names());
+    if (!this.providers.get(name)) {
+      throw reject('', { code: 'PROVIDER_NOT_CONFIGURED', provider: name, configured: this.providers.names() });
+    }
     const { pause, limit } = await this.engine.controls.change(`provider:${name}`, change, why);
     return { name, paused: pause !== null, pause, limitPerSecond: limit?.perSecond ?? null };
   }
@@ -313,10 +316,5 @@ function assertForAll(scope: MerchantScope): void {
 
 function unknownKind(kinds: readonly string[]): RequestRejectedError {
   const message = `must be one of ${kinds.join(', ')}`;
-  return new RequestRejectedError('VALIDATION_FAILED', `kind ${message}`, { errors: [{ path: 'kind', message }] });
-}
-
-function unknownProvider(provider: string, configured: readonly string[]): RequestRejectedError {
-  const reason = `payment provider "${provider}" is not configured (configured: ${configured.join(', ') || 'none'})`;
-  return new RequestRejectedError('PROVIDER_NOT_CONFIGURED', reason, { provider });
+  return reject('', { code: 'VALIDATION_FAILED', errors: [{ path: 'kind', message }] });
 }

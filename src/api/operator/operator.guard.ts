@@ -17,7 +17,6 @@ import { type ActionContext } from '../../orders';
 import { activeTraceparent, traceparentOf } from '../../tracing';
 import { type Clock } from '../../clock';
 import {
-  HttpProblem,
   RateLimits,
   OrderScopeGuard,
   ProblemFilter,
@@ -30,6 +29,7 @@ import {
   readKeyEntries,
   headerOf,
 } from '../http';
+import { HttpProblem } from '../input';
 
 const ROLE = 'order-timeout:operator-role';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator';
-import { PROBLEMS } from '../../../src/api/http';
+import { PROBLEMS } from '../../../src/api/input';
 import { ANSWERS, REFUSAL, COMMANDS, REQUESTS } from '../../../packages/contract/src/messages';
 import { EVENTS, type Message } from '../../../packages/contract/src/events';
 import { NAMED_SCHEMAS, problemName } from '../../../packages/contract/src/open-api-document';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
+import { type ProblemCode, PROBLEMS } from '../../../src/api/input';
 import { ANSWERS, COMMANDS, REQUESTS } from '../../../packages/contract/src/messages';
 import { EVENTS, type Messages } from '../../../packages/contract/src/events';
 import { OPERATIONS } from '../../../packages/contract/src/operations';

@@ -45,12 +45,7 @@ const BODIES: Readonly<Record<string, (body: unknown) => void>> = {
 /** What the sender of an order is told if there is not enough stock. */
 function outOfStock(): object {
   const shortages = [{ sku: 'apple', wanted: 5, available: 3 }];
-  const { rejection, reason, details } = reject('o-1', {
-    outcome: 'rejected',
-    id: 'o-1',
-    code: 'OUT_OF_STOCK',
-    shortages,
-  });
+  const { rejection, reason, details } = reject('o-1', { code: 'OUT_OF_STOCK', shortages });
   return { ...details, code: rejection, message: reason };
 }
 

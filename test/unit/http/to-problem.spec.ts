@@ -1,8 +1,7 @@
 import { BadRequestException, HttpException, NotFoundException } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { methodsOf, toProblem } from '../../../src/api/http/problem.filter';
-import { PROBLEMS } from '../../../src/api/http/problem-catalogue';
-import { RequestRejectedError } from '../../../src/api/input';
+import { PROBLEMS, RequestRejectedError } from '../../../src/api/input';
 
 const request = { method: 'GET', url: '/orders/1' };
 const withCode = (code: string, message = 'secret detail'): Error => Object.assign(new Error(message), { code });
