@@ -16,8 +16,14 @@ import {
   resolveRetention,
   type RetentionOptions,
 } from '../orders';
-import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from '../api/http';
-import { findOperatorKeyProblems, OperatorKeys } from '../api/operator';
+import {
+  ApiKeys,
+  findApiKeyProblems,
+  findOperatorKeyProblems,
+  findRateLimitProblems,
+  OperatorKeys,
+  type RateLimitOptions,
+} from '../api/http';
 import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
 import { type ResolvedWebhookOptions, resolveWebhookOptions, type WebhookOptions } from '../webhooks';

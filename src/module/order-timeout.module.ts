@@ -21,21 +21,20 @@ import {
 import { CLOCK, type Clock, PollingLoop, withTimeout } from '../clock';
 import { assertMigrated } from './migrations';
 import { migrateTarget } from './migrate';
-import { OPERATOR_PROVIDERS, ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
+import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
 import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
   BulkActionsController,
   DocumentsController,
   InventoryController,
   OrderActionsController,
-  OrderOperatorController,
   OrdersController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
-import { OPERATOR_CONTROLLERS } from '../api/operator';
+import { OPERATOR_CONTROLLERS, OPERATOR_PAGE_PROVIDERS } from '../api/operator';
 import { InvalidOptionsError } from '../errors';
 import {
   findSilentListeners,
@@ -59,7 +58,6 @@ const HTTP_CONTROLLERS = [
   OrdersController,
   BulkActionsController,
   OrderActionsController,
-  OrderOperatorController,
   InventoryController,
   ParkedTimeoutsController,
   TimeoutOperatorController,
@@ -174,7 +172,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     module: OrderTimeoutModule,
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
-    providers: [...ORDER_TIMEOUT_PROVIDERS, ...(operator ? OPERATOR_PROVIDERS : [])],
+    providers: [...ORDER_TIMEOUT_PROVIDERS, ...(operator ? OPERATOR_PAGE_PROVIDERS : [])],
     controllers: [
       ...(http ? HTTP_CONTROLLERS : []),
       ...(contract ? [DocumentsController] : []),

@@ -4,8 +4,7 @@ import { CLOCK, type Clock } from '../clock';
 import { ownValue } from '../errors';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand, PlaceCommand } from '../api/amqp';
-import { API_KEYS, RateLimits, UnmatchedScope } from '../api/http';
-import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
+import { API_KEYS, OperatorKeys, OperatorSessions, RateLimits, UnmatchedScope } from '../api/http';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
@@ -38,6 +37,12 @@ const operatorKeys: Provider = {
   provide: OperatorKeys,
   inject: [ORDER_TIMEOUT_OPTIONS],
   useFactory: (options: ResolvedOrderTimeoutOptions) => options.operatorKeys,
+};
+
+const operatorSessions: Provider = {
+  provide: OperatorSessions,
+  inject: [OperatorKeys, CLOCK],
+  useFactory: (keys: OperatorKeys, clock: Clock) => new OperatorSessions(keys, clock),
 };
 
 const rateLimits: Provider = {
@@ -124,6 +129,8 @@ function subjectOf(body: unknown): string | undefined {
 /** The providers of OrderTimeoutModule. */
 export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   apiKeys,
+  operatorKeys,
+  operatorSessions,
   rateLimits,
   orders,
   PaymentObservers,
@@ -135,9 +142,6 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   PlaceCommand,
   commands,
 ];
-
-/** Those of the operator page, if it is served. */
-export const OPERATOR_PROVIDERS: Provider[] = [operatorKeys, ...OPERATOR_PAGE_PROVIDERS];
 
 /** Has the providers follow what operators pause or limit, in every process, whether it serves the operator page or not. */
 function restrictProviders(providers: PaymentProviders, controls: Controls): void {

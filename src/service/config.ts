@@ -4,10 +4,9 @@ import { type DelayTransportSetting, findLadderProblems } from '../delay';
 import { InvalidOptionsError, withoutUndefined } from '../errors';
 import { type LogLevel, LOG_LEVELS } from '../operations';
 import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
-import { type RateLimitOptions, findApiKeyProblems } from '../api/http';
+import { type RateLimitOptions, findApiKeyProblems, findOperatorKeyProblems } from '../api/http';
 import { DEFAULT_PREFIX, type QueueType } from '../rabbit';
 import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
-import { findOperatorKeyProblems } from '../api/operator';
 
 interface BrokerConfig {
   readonly urls: readonly string[];

@@ -19,6 +19,8 @@ interface Answer {
   readonly json?: unknown;
 }
 
+const BULK = 'orders/bulk/actions/';
+
 const problem = (status: number, code: string, detail: string): Answer => ({ status, json: { code, detail, status } });
 
 /** Answers as the service does, from recorded data, and remembers what it was asked. */
@@ -67,7 +69,7 @@ export class RecordedApi {
       overview,
       'parked-timeouts/groups': groups,
       'parked-timeouts': parkedTimeouts.filter(({ kind }) => (query.get('kind') ?? kind) === kind),
-      unmatched,
+      'payments/unmatched': unmatched,
       refunds: query.get('state') === 'pending' ? [] : refunds,
       'messages/parked': { messages: parkedMessages },
       'outbox/parked': outboxRows,
@@ -84,7 +86,7 @@ export class RecordedApi {
   }
 
   private act({ path, body }: ApiCall): Answer {
-    if (path.startsWith('bulk/')) return { status: 200, json: bulkPart(path, body ?? {}) };
+    if (path.startsWith(BULK)) return { status: 200, json: bulkPart(path, body ?? {}) };
     if (path.endsWith('/reveal'))
       return { status: 200, json: { metadata: { buyer: 'Ada L.' }, evidence: [{ of: 'history' }] } };
     if (path.startsWith('parked-timeouts/')) {
@@ -96,7 +98,7 @@ export class RecordedApi {
 
 /** 1,000 orders in the first part, 264 in the second. */
 function bulkPart(path: string, { dryRun, cursor }: Record<string, unknown>): unknown {
-  const outcome = { extend: 'extended', cancel: 'cancelled', close: 'closed' }[path.slice('bulk/'.length)] ?? 'done';
+  const outcome = { extend: 'extended', cancel: 'cancelled', close: 'closed' }[path.slice(BULK.length)] ?? 'done';
   const isLast = cursor !== undefined;
   const changed = isLast ? 260 : 990;
   return {

@@ -1,8 +1,6 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isIPv6 } from 'node:net';
-import { type ActionContext } from '../../orders';
-import { activeTraceparent, traceparentOf } from '../../tracing';
 import { HttpProblem, reject } from '../input';
 
 /** The fields of a request that are read. They are the same in Express and Fastify. */
@@ -38,13 +36,6 @@ export function refuseIdempotencyKey({ headers }: ApiRequest, instead: string): 
   const reason = `this request takes effect each time, with an Idempotency-Key too; ${instead}, or leave the header out`;
   throw new HttpProblem('IDEMPOTENCY_KEY_UNSUPPORTED', reason);
 }
-
-/** Parameter: who makes the request, for the history. */
-export const ByCaller = createParamDecorator((_: unknown, context: ExecutionContext): ActionContext => {
-  const { orderTimeoutActor, headers } = context.switchToHttp().getRequest<ApiRequest>();
-  const traceparent = activeTraceparent() ?? traceparentOf(headers['traceparent']);
-  return { cause: 'api', actor: orderTimeoutActor, traceparent };
-});
 
 /** Parameter: the MerchantScope of the caller. */
 export const CallerScope = createParamDecorator((_: unknown, context: ExecutionContext): MerchantScope => {

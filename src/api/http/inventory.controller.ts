@@ -3,7 +3,7 @@ import { ChangeStock, Inventory, type StockLevel, StockOwners } from '../../inve
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { fields } from '../../orders/input';
 import { HttpProblem, InputPipe, reject, rejectStock, type StockChange, stockChangeSchema } from '../input';
-import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { CallerGuard, RequireScope } from './caller.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
 import { ProblemFilter } from './problem.filter';
 
@@ -13,7 +13,7 @@ const sku = new InputPipe(fields.sku);
  * Changes and reads stock. A key that is limited to merchants changes their SKUs, and reads their and the shared SKUs.
  */
 @Controller({ path: 'inventory', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard)
+@UseGuards(CallerGuard)
 @UseFilters(ProblemFilter)
 export class InventoryController {
   private readonly owners: StockOwners;

@@ -1,23 +1,9 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  Param,
-  Post,
-  Req,
-  Res,
-  UseFilters,
-  UseGuards,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, Req, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import {
   type ActionContext,
-  type MarkPaidResult,
-  type NewAttempt,
   type NewDeadline,
   Orders,
   type OrderView,
-  type ReportedPayment,
   type ManualClose,
   type ManualRefund,
   type RefundPaymentResult,
@@ -27,76 +13,43 @@ import {
   type BulkRequest,
   type BulkResult,
 } from '../../orders';
-import {
-  fields,
-  newAttemptSchema,
-  newDeadlineSchema,
-  reportedPaymentSchema,
-  bulkActionSchema,
-  bulkExtensionSchema,
-} from '../../orders/input';
+import { fields, newDeadlineSchema, bulkActionSchema, bulkExtensionSchema } from '../../orders/input';
 import {
   accepted,
   autoCloseSchema,
   cancellationSchema,
   InputPipe,
   reject,
-  RequestRejectedError,
   closeSchema,
   reasonSchema,
   refundSchema,
 } from '../input';
-import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, refuseIdempotencyKey, ByCaller, CallerScope, type MerchantScope } from './api-request';
+import { ByCaller, CallerGuard, RequireRole, RequireScope } from './caller.guard';
+import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
 
-/** Actions on one order. */
+/** Actions on one order, of shops and operators. */
 @Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard, OrderScopeGuard)
+@UseGuards(CallerGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {
-  constructor(private readonly orders: Orders) {}
-
-  @Post('attempts')
-  @RequireScope('orders:write')
-  async attempt(
-    @Param('id', orderId) id: string,
-    @Body(new InputPipe(newAttemptSchema)) attempt: NewAttempt,
-    @ByCaller() by: ActionContext,
-    @Res({ passthrough: true }) response: { status(code: number): unknown },
-  ): Promise<OrderView> {
-    const { outcome, order } = accepted(id, await this.orders.registerAttempt({ ...attempt, orderId: id }, { by }));
-    if (outcome === 'replayed') response.status(200);
-    return order;
-  }
+  constructor(protected readonly orders: Orders) {}
 
   @Post('pay-check')
   @HttpCode(200)
   @RequireScope('orders:write')
+  @RequireRole('operate')
   async check(@Param('id', orderId) id: string, @ByCaller() by: ActionContext): Promise<OrderView> {
     return accepted(id, await this.orders.checkPayment(id, { by })).order;
-  }
-
-  @Post('paid')
-  @HttpCode(200)
-  @RequireScope('orders:write')
-  async paid(
-    @Param('id', orderId) id: string,
-    @Body(new InputPipe(reportedPaymentSchema)) payment: Omit<ReportedPayment, 'orderId'>,
-    @ByCaller() by: ActionContext,
-  ): Promise<Exclude<MarkPaidResult, { outcome: 'unknown-order' }>> {
-    const result = await this.orders.markPaid({ ...payment, orderId: id }, { by });
-    if (result.outcome !== 'unknown-order') return result;
-    const reason = `there is no order "${id}"; the payment is kept as an unmatched payment (event order.payment_late)`;
-    throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
   }
 
   @Post('extend')
   @HttpCode(200)
   @RequireScope('orders:write')
+  @RequireRole('operate')
   async extend(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(newDeadlineSchema)) deadline: Omit<NewDeadline, 'orderId'>,
@@ -110,6 +63,7 @@ export class OrderActionsController {
   @Post('cancel')
   @HttpCode(200)
   @RequireScope('orders:write')
+  @RequireRole('operate')
   async cancel(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(cancellationSchema)) { reason }: { reason?: string | undefined },
@@ -121,6 +75,7 @@ export class OrderActionsController {
   @Post('auto-close')
   @HttpCode(200)
   @RequireScope('orders:write')
+  @RequireRole('operate')
   async autoClose(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(autoCloseSchema)) { enabled }: { enabled: boolean },
@@ -128,18 +83,11 @@ export class OrderActionsController {
   ): Promise<OrderView> {
     return accepted(id, await this.orders.setAutoClose({ orderId: id, enabled }, { by })).order;
   }
-}
-
-/** Operator actions on one order. */
-@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard, OrderScopeGuard)
-@UseFilters(ProblemFilter)
-export class OrderOperatorController {
-  constructor(private readonly orders: Orders) {}
 
   @Post('refund')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('money')
   async refund(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(refundSchema)) request: Omit<ManualRefund, 'orderId'>,
@@ -151,6 +99,7 @@ export class OrderOperatorController {
   @Post('revive')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('money')
   async revive(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
@@ -162,6 +111,7 @@ export class OrderOperatorController {
   @Post('close')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('operate')
   async close(
     @Param('id', orderId) id: string,
     @Body(new InputPipe(closeSchema)) request: Omit<ManualClose, 'orderId'>,
@@ -169,22 +119,11 @@ export class OrderOperatorController {
   ): Promise<OrderView> {
     return accepted(id, await this.orders.close({ ...request, orderId: id }, { by })).order;
   }
-
-  @Post('erase')
-  @HttpCode(200)
-  @RequireScope('admin')
-  async erase(
-    @Param('id', orderId) id: string,
-    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
-    @ByCaller() by: ActionContext,
-  ): Promise<OrderView> {
-    return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;
-  }
 }
 
 /** Operator actions on all orders of a filter. A key that is limited to merchants reaches their orders only. */
 @Controller({ path: 'orders/bulk/actions', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard)
+@UseGuards(CallerGuard)
 @UseFilters(ProblemFilter)
 export class BulkActionsController {
   constructor(private readonly orders: Orders) {}
@@ -192,6 +131,7 @@ export class BulkActionsController {
   @Post('extend')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('operate')
   extend(
     @Body(new InputPipe(bulkExtensionSchema)) request: BulkExtension,
     @ByCaller() by: ActionContext,
@@ -203,6 +143,7 @@ export class BulkActionsController {
   @Post('cancel')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('operate')
   cancel(
     @Body(new InputPipe(bulkActionSchema)) request: BulkRequest,
     @ByCaller() by: ActionContext,
@@ -214,6 +155,7 @@ export class BulkActionsController {
   @Post('close')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('operate')
   close(
     @Body(new InputPipe(bulkActionSchema)) request: BulkRequest,
     @ByCaller() by: ActionContext,

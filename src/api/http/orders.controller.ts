@@ -12,20 +12,32 @@ import {
   UseGuards,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
-import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
-import { fields, newOrderSchema, orderPageSchema } from '../../orders/input';
+import {
+  accepted,
+  InputPipe,
+  newOrdersSchema,
+  notFound,
+  parseInput,
+  reasonSchema,
+  reject,
+  RequestRejectedError,
+} from '../input';
+import { fields, newAttemptSchema, newOrderSchema, orderPageSchema, reportedPaymentSchema } from '../../orders/input';
 import {
   type ActionContext,
   type HistoryEntry,
+  type MarkPaidResult,
+  type NewAttempt,
   type NewOrder,
   type OrderList,
   type OrderPage,
   Orders,
   type OrderView,
   type PlaceResult,
+  type ReportedPayment,
 } from '../../orders';
-import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { type ApiRequest, ByCaller, CallerScope, type MerchantScope } from './api-request';
+import { ByCaller, CallerGuard, RequireScope } from './caller.guard';
+import { type ApiRequest, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard, scopedOrders } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
@@ -42,9 +54,11 @@ export interface Placement {
   readonly detail?: string;
 }
 
-/** Places and reads orders. */
+const orderId = new InputPipe(fields.orderId);
+
+/** What only keys may do with orders: place, read, and pay them, and erase their personal data. */
 @Controller({ path: 'orders', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard, OrderScopeGuard)
+@UseGuards(CallerGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrdersController {
   constructor(private readonly orders: Orders) {}
@@ -89,7 +103,7 @@ export class OrdersController {
 
   @Get(':id')
   @RequireScope('orders:read')
-  async read(@Param('id', new InputPipe(fields.orderId)) id: string): Promise<OrderView> {
+  async read(@Param('id', orderId) id: string): Promise<OrderView> {
     const order = await this.orders.get(id);
     if (!order) throw notFound(id);
     return order;
@@ -97,10 +111,48 @@ export class OrdersController {
 
   @Get(':id/history')
   @RequireScope('orders:read')
-  async history(@Param('id', new InputPipe(fields.orderId)) id: string): Promise<HistoryEntry[]> {
+  async history(@Param('id', orderId) id: string): Promise<HistoryEntry[]> {
     const entries = await this.orders.history(id);
     if (entries.length === 0) throw notFound(id);
     return entries;
+  }
+
+  @Post(':id/attempts')
+  @RequireScope('orders:write')
+  async attempt(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(newAttemptSchema)) attempt: NewAttempt,
+    @ByCaller() by: ActionContext,
+    @Res({ passthrough: true }) response: StatusSetter,
+  ): Promise<OrderView> {
+    const { outcome, order } = accepted(id, await this.orders.registerAttempt({ ...attempt, orderId: id }, { by }));
+    if (outcome === 'replayed') response.status(200);
+    return order;
+  }
+
+  @Post(':id/paid')
+  @HttpCode(200)
+  @RequireScope('orders:write')
+  async paid(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(reportedPaymentSchema)) payment: Omit<ReportedPayment, 'orderId'>,
+    @ByCaller() by: ActionContext,
+  ): Promise<Exclude<MarkPaidResult, { outcome: 'unknown-order' }>> {
+    const result = await this.orders.markPaid({ ...payment, orderId: id }, { by });
+    if (result.outcome !== 'unknown-order') return result;
+    const reason = `there is no order "${id}"; the payment is kept as an unmatched payment (event order.payment_late)`;
+    throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
+  }
+
+  @Post(':id/erase')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async erase(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;
   }
 }
 

@@ -22,7 +22,7 @@ import {
 } from '../../timeouts';
 import { merchantTimeouts } from '../../orders';
 import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
-import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { CallerGuard, RequireScope } from './caller.guard';
 import { CallerScope, type MerchantScope } from './api-request';
 import { ProblemFilter } from './problem.filter';
 
@@ -32,7 +32,7 @@ interface Chosen {
 
 /** Operator actions on parked timeouts. A key that is limited to merchants sees only those of their orders. */
 @Controller({ path: 'timeouts/parked', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard)
+@UseGuards(CallerGuard)
 @UseFilters(ProblemFilter)
 export class ParkedTimeoutsController {
   constructor(
@@ -79,7 +79,7 @@ export class ParkedTimeoutsController {
 
 /** Operator actions on all pending timeouts. Refused for keys that are limited to merchants. */
 @Controller({ path: 'timeouts', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard)
+@UseGuards(CallerGuard)
 @UseFilters(ProblemFilter)
 export class TimeoutOperatorController {
   constructor(private readonly engine: TimeoutEngine) {}

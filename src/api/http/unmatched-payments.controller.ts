@@ -14,8 +14,8 @@ import { type z } from 'zod';
 import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchema } from '../input';
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
-import { ApiKeyGuard, RequireScope } from './api-key.guard';
-import { ByCaller, CallerScope, type MerchantScope } from './api-request';
+import { ByCaller, CallerGuard, RequireRole, RequireScope } from './caller.guard';
+import { CallerScope, type MerchantScope } from './api-request';
 import { ProblemFilter } from './problem.filter';
 import { UnmatchedScope } from './order-scope.guard';
 
@@ -26,7 +26,7 @@ const unmatchedId = new InputPipe(fields.unmatchedId);
  * not see payments without an order, because their merchant is unknown.
  */
 @Controller({ path: 'payments/unmatched', version: VERSION_NEUTRAL })
-@UseGuards(ApiKeyGuard)
+@UseGuards(CallerGuard)
 @UseFilters(ProblemFilter)
 export class UnmatchedPaymentsController {
   constructor(
@@ -37,6 +37,7 @@ export class UnmatchedPaymentsController {
   /** Ordered by id. `after` is the id of the last entry of the previous page. */
   @Get()
   @RequireScope('admin')
+  @RequireRole('read')
   list(
     @Query(new InputPipe(unmatchedPageSchema)) { limit, after }: z.output<typeof unmatchedPageSchema>,
     @CallerScope() { merchants }: MerchantScope,
@@ -47,6 +48,7 @@ export class UnmatchedPaymentsController {
   @Post(':id/settle')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('money')
   async settle(
     @Param('id', unmatchedId) id: string,
     @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
@@ -60,6 +62,7 @@ export class UnmatchedPaymentsController {
   @Post(':id/reopen')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('money')
   async reopen(
     @Param('id', unmatchedId) id: string,
     @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
@@ -73,6 +76,7 @@ export class UnmatchedPaymentsController {
   @Post(':id/assign')
   @HttpCode(200)
   @RequireScope('admin')
+  @RequireRole('money')
   async assign(
     @Param('id', unmatchedId) id: string,
     @Body(new InputPipe(assignmentSchema)) { orderId, reason }: z.output<typeof assignmentSchema>,

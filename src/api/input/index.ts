@@ -16,7 +16,6 @@ export {
   chosenMessagesSchema,
   chosenRowsSchema,
   operatorAutoCloseSchema,
-  operatorExtensionSchema,
   operatorPageLimitSchema,
   operatorParkedPageSchema,
   operatorRescheduleSchema,

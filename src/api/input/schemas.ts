@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../orders';
-import { newOrderSchema, fields, bothOrNeither, newDeadlineSchema } from '../../orders/input';
+import { newOrderSchema, fields, bothOrNeither } from '../../orders/input';
 
 /** Body of `POST /orders/bulk`. */
 export const newOrdersSchema = z.strictObject({
@@ -118,8 +118,6 @@ const MAX_CHOSEN = 200;
 const MAX_REASON_OF_GROUP = 2_000;
 
 const MAX_MESSAGE_ID = 255;
-
-export const operatorExtensionSchema = newDeadlineSchema.safeExtend({ reason });
 
 export const operatorAutoCloseSchema = z.strictObject({ enabled: flag, reason });
 

@@ -5,17 +5,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { packageVersion, present } from '../../errors';
-import { RateLimits, remoteNetworkOf, CallerScope, type MerchantScope } from '../http';
 import { HttpProblem, InputPipe } from '../input';
 import {
-  OperatorController,
+  CallerScope,
+  type MerchantScope,
   type OperatorRequest,
-  RequireRole,
   type OperatorRole,
   type OperatorSession,
   OperatorSessions,
+  RateLimits,
+  remoteNetworkOf,
+  RequireRole,
   setCookie,
-} from './operator.guard';
+} from '../http';
+import { OperatorController } from './page-actions';
 import { type Overview, ReadOverview } from './overview';
 
 const INDEX = 'index.html';

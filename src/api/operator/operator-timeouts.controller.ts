@@ -27,9 +27,9 @@ import {
   reject,
   type RequestRejectedError,
 } from '../input';
-import { CallerScope, type MerchantScope } from '../http';
-import { ByOperator, type OperatorContext, OperatorController, RequireRole } from './operator.guard';
+import { ByOperator, CallerScope, type MerchantScope, type OperatorContext, RequireRole } from '../http';
 import { type TimeoutView, toTimeoutView } from './order-page';
+import { OperatorController } from './page-actions';
 import { ParkedWork, BrokerMessages, type ParkedMessageView } from './parked-work';
 
 type Chosen = z.output<typeof operatorTimeoutsSchema>;

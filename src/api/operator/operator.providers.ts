@@ -22,18 +22,14 @@ import {
   OverviewController,
   SessionController,
 } from './operator-page.controller';
-import { OperatorKeys, OperatorSessions } from './operator.guard';
-import {
-  OperatorActionsController,
-  OperatorBulkController,
-  OperatorOrdersController,
-} from './operator-orders.controller';
+import { OperatorKeys } from '../http';
+import { OperatorOrdersController, RefundsController } from './operator-orders.controller';
 import {
   OperatorControlsController,
   OperatorMessagesController,
   OperatorTimeoutsController,
 } from './operator-timeouts.controller';
-import { OperatorMoneyController } from './operator-money.controller';
+import { PageBulkActionsController, PageOrderActionsController, PageUnmatchedPaymentsController } from './page-actions';
 
 /** Without keys nobody can look, so nothing is kept. */
 function observeLateness(observers: TimeoutObservers, keys: OperatorKeys): Lateness {
@@ -45,11 +41,6 @@ function observeLateness(observers: TimeoutObservers, keys: OperatorKeys): Laten
 /** What the controllers of the operator page need. They also need OperatorKeys, RateLimits, and ORDER_PROVIDERS. */
 export const OPERATOR_PAGE_PROVIDERS: Provider[] = [
   { provide: OperatorFiles, useFactory: () => new OperatorFiles() },
-  {
-    provide: OperatorSessions,
-    inject: [OperatorKeys, CLOCK],
-    useFactory: (keys: OperatorKeys, clock: Clock) => new OperatorSessions(keys, clock),
-  },
   { provide: Lateness, inject: [TimeoutObservers, OperatorKeys], useFactory: observeLateness },
   {
     provide: BrokerMessages,
@@ -119,10 +110,11 @@ export const OPERATOR_CONTROLLERS: Type[] = [
   SessionController,
   OverviewController,
   OperatorOrdersController,
-  OperatorActionsController,
-  OperatorBulkController,
+  RefundsController,
+  PageOrderActionsController,
+  PageBulkActionsController,
+  PageUnmatchedPaymentsController,
   OperatorTimeoutsController,
-  OperatorMoneyController,
   OperatorMessagesController,
   OperatorControlsController,
   OperatorPageController,

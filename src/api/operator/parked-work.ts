@@ -4,8 +4,7 @@ import { type ParkedRow, type ParkedRows } from '../../outbox';
 import { type ParkedTimeouts, type TimeoutRef, type TimeoutScope } from '../../timeouts';
 import { type Clock } from '../../clock';
 import { type ParkedMessage, ParkedMessages, type RabbitClient } from '../../rabbit';
-import { type MerchantScope } from '../http';
-import { type OperatorContext } from './operator.guard';
+import { type MerchantScope, type OperatorContext } from '../http';
 
 type Action = 'replay' | 'discard';
 

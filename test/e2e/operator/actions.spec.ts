@@ -13,7 +13,7 @@ const ACTIONS: readonly [path: string, may: readonly Who[]][] = [
   ...['extend', 'auto-close', 'cancel', 'close', 'pay-check'].map(
     (action) => [`orders/x/${action}`, ['operator']] as [string, Who[]],
   ),
-  ...['extend', 'cancel', 'close'].map((action) => [`bulk/${action}`, ['operator']] as [string, Who[]]),
+  ...['extend', 'cancel', 'close'].map((action) => [`orders/bulk/actions/${action}`, ['operator']] as [string, Who[]]),
   ['parked-timeouts/reschedule', ['operator']],
   ...['parked-timeouts', 'outbox/parked', 'messages/parked'].flatMap((what) =>
     ['replay', 'discard'].map((action) => [`${what}/${action}`, ['operator']] as [string, Who[]]),
@@ -21,8 +21,8 @@ const ACTIONS: readonly [path: string, may: readonly Who[]][] = [
   ['orders/x/revive', ['cashier']],
   ['orders/x/refund', ['cashier']],
   ['orders/x/reveal', ['revealer']],
-  ...['settle', 'reopen', 'assign', 'refund'].map(
-    (action) => [`unmatched/${randomUUID()}/${action}`, ['cashier']] as [string, Who[]],
+  ...['settle', 'reopen', 'assign'].map(
+    (action) => [`payments/unmatched/${randomUUID()}/${action}`, ['cashier']] as [string, Who[]],
   ),
 ];
 
@@ -112,11 +112,14 @@ describe('an operator who acts', () => {
     const [one, two, foreign] = [await place('c'), await place('c'), await place('d')];
     const before = (await orders.get(one))?.expiresAt.getTime() ?? 0;
     const request = { filter: { merchantId: 'c' }, byMs: 60_000, reason, actionId: 'act-1' };
-    const dry = await as.operator.post('bulk/extend', { ...request, dryRun: true });
+    const dry = await as.operator.post('orders/bulk/actions/extend', { ...request, dryRun: true });
     expect(dry).toMatchObject({ status: 200, body: { dryRun: true, count: 2, outcomes: { extended: 2 }, next: null } });
     expect((await orders.get(one))?.expiresAt.getTime()).toBe(before);
     for (const outcomes of [{ extended: 2 }, { 'already-extended': 2 }])
-      expect((await as.operator.post('bulk/extend', request)).body).toMatchObject({ dryRun: false, outcomes });
+      expect((await as.operator.post('orders/bulk/actions/extend', request)).body).toMatchObject({
+        dryRun: false,
+        outcomes,
+      });
     expect((await orders.get(two))?.expiresAt.getTime()).toBeGreaterThan(before + 50_000);
     expect(await lastOf(one)).toMatchObject({ cause: 'operator', actor: 'operator', reason });
     expect(await lastOf(foreign)).toMatchObject({ cause: 'api' });
@@ -128,9 +131,11 @@ describe('an operator who acts', () => {
   ])('can %s the orders of a filter, page by page', async (action, status) => {
     const ids = [await place('e'), await place('e'), await place('e')];
     const request = { filter: { merchantId: 'e' }, reason, limit: 2 };
-    const { body } = await as.operator.post(`bulk/${action}`, request);
+    const { body } = await as.operator.post(`orders/bulk/actions/${action}`, request);
     expect(body).toMatchObject({ count: 2, next: expect.any(String) as string });
-    expect((await as.operator.post(`bulk/${action}`, { ...request, cursor: body['next'] })).body).toMatchObject({
+    expect(
+      (await as.operator.post(`orders/bulk/actions/${action}`, { ...request, cursor: body['next'] })).body,
+    ).toMatchObject({
       ...{ count: 1, next: null },
     });
     for (const id of ids) expect(await statusOf(id)).toBe(status);
@@ -144,8 +149,10 @@ describe('an operator who acts', () => {
       ['revive', {}],
     ] as const)
       expect((await as.ofA.post(`orders/${theirs}/${action}`, { ...body, reason })).status).toBe(404);
-    expect((await as.ofA.post('bulk/cancel', { filter: { merchantId: 'b' }, reason })).status).toBe(403);
-    expect((await as.ofA.post('bulk/cancel', { filter: { status: ['PENDING'] }, reason })).status).toBe(200);
+    expect((await as.ofA.post('orders/bulk/actions/cancel', { filter: { merchantId: 'b' }, reason })).status).toBe(403);
+    expect((await as.ofA.post('orders/bulk/actions/cancel', { filter: { status: ['PENDING'] }, reason })).status).toBe(
+      200,
+    );
     expect([await statusOf(mine), await statusOf(theirs)]).toEqual(['CANCELLED', 'PENDING']);
     for (const path of ['outbox/parked', 'messages/parked']) {
       expect((await as.ofA.get(path)).status).toBe(403);
@@ -227,15 +234,15 @@ describe('an operator who acts', () => {
     await pay(closed, 'late');
     await pay('unknown-1', 'nobody-1');
     await pay('unknown-2', 'nobody-2');
-    const { body, text } = await as.reader.get('unmatched');
+    const { body, text } = await as.reader.get('payments/unmatched');
     const rows = body as unknown as { id: string; reference: string }[];
     expect(text).not.toContain(SECRET);
     const idOf = (reference: string) => rows.find((row) => row.reference === reference)?.id ?? '';
     expect(rows).toMatchObject([{ reference: 'late', orderId: closed, amount: 500 }, {}, {}]);
-    expect((await as.ofA.get('unmatched')).body).toMatchObject([{ reference: 'late' }]);
+    expect((await as.ofA.get('payments/unmatched')).body).toMatchObject([{ reference: 'late' }]);
     await untilOverview({ unmatchedPayments: 3 });
 
-    const path = (reference: string, action: string) => `unmatched/${idOf(reference)}/${action}`;
+    const path = (reference: string, action: string) => `payments/unmatched/${idOf(reference)}/${action}`;
     expect((await as.ofA.post(path('nobody-1', 'settle'), { reason })).status).toBe(404);
     expect(await as.cashier.post(path('nobody-1', 'settle'), { reason })).toMatchObject({
       ...{ status: 200, body: { handling: 'settled', resolvedBy: 'cashier', resolution: reason } },
@@ -252,10 +259,11 @@ describe('an operator who acts', () => {
     const assigned = await as.cashier.post(path('nobody-2', 'assign'), { orderId: open, reason });
     expect(assigned).toMatchObject({ status: 200, body: { outcome: 'assigned', order: { id: open, status: 'PAID' } } });
     expect(assigned.text).not.toContain(SECRET);
-    const refused = await as.cashier.post(path('late', 'refund'), { reason });
+    const late = { provider: 'posting', reference: 'late', reason };
+    const refused = await as.cashier.post(`orders/${closed}/refund`, late);
     expect(refused).toMatchObject({ status: 409, body: { code: 'PAYMENT_NOT_CONFIRMED' } });
     await query(`UPDATE order_timeout.payment_attempt SET paid_source = 'provider' WHERE reference = 'late'`);
-    const refunded = await as.cashier.post(path('late', 'refund'), { reason });
+    const refunded = await as.cashier.post(`orders/${closed}/refund`, late);
     expect(refunded).toMatchObject({ status: 200, body: { outcome: 'refunding', order: { status: 'REFUNDING' } } });
     expect(await lastOf(closed)).toMatchObject({ cause: 'operator', actor: 'cashier', reason });
   });

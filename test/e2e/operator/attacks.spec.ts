@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from './operator-host';
-import { OperatorKeys, OperatorSessions } from '../../../src/api/operator/operator.guard';
+import { OperatorKeys, OperatorSessions } from '../../../src/api/http';
 import { apiKeyEntry } from '../../support/servers/service-environment';
 import { firstThat } from '../../support/engine';
 
@@ -149,6 +149,35 @@ describe.each(['express', 'fastify'] as const)('on %s, an attacker', (adapter) =
     const headers = { cookie: leaving.cookie, 'x-csrf-token': leaving.csrf };
     const left = await host.send('delete', `${API}/session`, undefined, headers);
     expect(left).toMatchObject({ status: 204, headers: { 'set-cookie': [expect.stringContaining('Max-Age=0')] } });
+  });
+});
+
+describe('a session and an API key', () => {
+  const action = 'orders/x/close';
+  const key = 'key-of-shop';
+
+  it('do not open each other’s routes', async () => {
+    const options = { http: true, apiKeys: [apiKeyEntry('shop', key, '*')] };
+    const host = await openOperatorHost({ options });
+    const { cookie, csrf } = await host.signIn(KEYS.all);
+    const codeOf = async (path: string, headers: Record<string, string>) =>
+      (await host.send('post', path, { reason }, headers)).body.code;
+    const session = { cookie, 'x-csrf-token': csrf };
+    expect(await codeOf(`${API}/${action}`, session)).toBe('ORDER_NOT_FOUND');
+    expect(await codeOf(`/${action}`, { 'x-api-key': key })).toBe('ORDER_NOT_FOUND');
+    expect(await codeOf(`/${action}`, session)).toBe('UNAUTHORIZED');
+    expect(await codeOf(`${API}/${action}`, { 'x-api-key': key })).toBe('UNAUTHORIZED');
+    // The token of a session, or an operator key, where an API key belongs.
+    for (const token of [cookie.split('=')[1] ?? '', KEYS.all])
+      expect(await codeOf(`/${action}`, { authorization: `Bearer ${token}` })).toBe('UNAUTHORIZED');
+    await host.close();
+  });
+
+  it.each(['attempts', 'paid', 'erase'])('differ: the page has no route for %s', async (only) => {
+    const host = await openOperatorHost();
+    const boss = await host.signIn(KEYS.all);
+    expect((await boss.post(`orders/x/${only}`, { reason })).status).toBe(404);
+    await host.close();
   });
 });
 

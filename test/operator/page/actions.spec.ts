@@ -63,17 +63,17 @@ describe('an action of the operator page', () => {
     await dialog.getByText('1,264 orders handled').waitFor();
     expect(stage.api.actions.slice(2)).toMatchObject([
       {
-        path: 'bulk/close',
+        path: 'orders/bulk/actions/close',
         body: { dryRun: false, filter: { status: ['PENDING'], merchantId: 'shop-berlin' }, reason },
       },
-      { path: 'bulk/close', body: { dryRun: false, cursor: 'cGFydC0y' } },
+      { path: 'orders/bulk/actions/close', body: { dryRun: false, cursor: 'cGFydC0y' } },
     ]);
   });
 
   it('on many orders can be stopped', async () => {
     const { page } = await stage.open('#/orders?status=PENDING');
     let answerFirst = (): void => {};
-    stage.api.answers.set('bulk/extend', async () => {
+    stage.api.answers.set('orders/bulk/actions/extend', async () => {
       await new Promise<void>((resolve) => (answerFirst = resolve));
       return { status: 200, json: { dryRun: true, count: 1, outcomes: { extended: 1 }, sample: [], next: 'more' } };
     });
@@ -84,7 +84,7 @@ describe('an action of the operator page', () => {
     await dialog.getByRole('button', { name: 'Stop' }).click();
     answerFirst();
     await dialog.getByRole('button', { name: 'Extend 1 order', exact: true }).waitFor();
-    expect(stage.api.countOf('bulk/extend')).toBe(1);
+    expect(stage.api.countOf('orders/bulk/actions/extend')).toBe(1);
   });
 
   it('on parked timeouts takes those that were chosen, or all of a reason', async () => {
@@ -169,14 +169,20 @@ describe('an action of the operator page', () => {
     await page.getByText('Refunds begun: 2').waitFor();
     expect(stage.api.actions.map(({ path }) => path)).toEqual([
       'parked-timeouts/replay',
-      'unmatched/184/refund',
-      'unmatched/186/refund',
+      'orders/o-2030-03-01-58002/refund',
+      'orders/o-2030-03-01-70299/refund',
     ]);
   });
 
   it.each<[view: string, button: string, confirmed: string, path: string, body: object]>([
-    ['#/unmatched', 'Refund the payment: 2030030122009981', 'Refund', 'unmatched/184/refund', {}],
-    ['#/unmatched', 'Settle the payment: pi_3QxK9AAb22', 'Settle', 'unmatched/185/settle', {}],
+    [
+      '#/unmatched',
+      'Refund the payment: 2030030122009981',
+      'Refund',
+      'orders/o-2030-03-01-58002/refund',
+      { provider: 'alipay' },
+    ],
+    ['#/unmatched', 'Settle the payment: pi_3QxK9AAb22', 'Settle', 'payments/unmatched/185/settle', {}],
     ['#/now', 'Pause Payment deadline', 'Pause', 'kinds/order.payment/pause', {}],
     ['#/now', 'Resume Reminder', 'Resume', 'kinds/order.reminder/resume', {}],
     ['#/now', 'Pause alipay', 'Pause', 'providers/alipay/pause', {}],
@@ -207,7 +213,9 @@ describe('an action of the operator page', () => {
     await page.getByRole('button', { name: 'Assign the payment to an order: pi_3QxK9AAb22' }).click();
     await page.getByLabel('Order id').fill(' o-7 ');
     await confirm(page, 'Assign');
-    expect(stage.api.actions).toMatchObject([{ path: 'unmatched/185/assign', body: { orderId: 'o-7', reason } }]);
+    expect(stage.api.actions).toMatchObject([
+      { path: 'payments/unmatched/185/assign', body: { orderId: 'o-7', reason } },
+    ]);
   });
 
   it('reopens what was settled, on the page of its order', async () => {
@@ -219,7 +227,7 @@ describe('an action of the operator page', () => {
     await page.getByRole('button', { name: `Reopen the payment: ${settled.reference}` }).click();
     await confirm(page, 'Reopen');
     await page.getByText('The payment waits for a person again.').waitFor();
-    expect(stage.api.actions).toMatchObject([{ path: `unmatched/${settled.id}/reopen`, body: { reason } }]);
+    expect(stage.api.actions).toMatchObject([{ path: `payments/unmatched/${settled.id}/reopen`, body: { reason } }]);
   });
 
   it('shows personal data only on request, and hides it again', async () => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import { HttpAdapterHost, Reflector } from '@nestjs/core';
 import { InvalidOptionsError } from '../../../src/errors';
-import { ApiKeys, RateLimits } from '../../../src/api/http';
-import { ApiKeyGuard, RequireScope } from '../../../src/api/http/api-key.guard';
+import { ApiKeys, CallerGuard, OperatorKeys, OperatorSessions, RateLimits } from '../../../src/api/http';
+import { RequireScope } from '../../../src/api/http/caller.guard';
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const keys = new ApiKeys([
@@ -27,10 +27,15 @@ const problem = (code: string): Error => expect.objectContaining({ problem: code
 async function enter(route: keyof Routes, headers: Record<string, string | string[]>, using: ApiKeys | 'open' = keys) {
   const request: { headers: typeof headers; orderTimeoutActor?: string } = { headers };
   const context = {
+    getClass: () => Routes,
     getHandler: () => Routes.prototype[route],
     switchToHttp: () => ({ getRequest: () => request }),
   } as unknown as ExecutionContext;
-  const allowed = await new ApiKeyGuard(using, new Reflector(), new RateLimits({ perKey: 1_000 })).canActivate(context);
+  const operators = new OperatorKeys([]);
+  const sessions = new OperatorSessions(operators, { now: () => 0 });
+  const limits = new RateLimits({ perKey: 1_000 });
+  const guard = new CallerGuard(using, operators, sessions, new Reflector(), limits, new HttpAdapterHost());
+  const allowed = await guard.canActivate(context);
   return { allowed, actor: request.orderTimeoutActor };
 }
 

@@ -1,6 +1,6 @@
 import { InvalidOptionsError } from '../../../src/errors';
-import { findOperatorKeyProblems, OperatorKeys } from '../../../src/api/operator';
-import { OperatorSessions, SESSION_MS } from '../../../src/api/operator/operator.guard';
+import { findOperatorKeyProblems, OperatorKeys } from '../../../src/api/http';
+import { OperatorSessions, SESSION_MS } from '../../../src/api/http/operator-sessions';
 import { apiKeyEntry } from '../../support/servers/service-environment';
 
 const START = 1_800_000_000_000;

@@ -36,7 +36,7 @@ export function useBulk(onDone: () => void): BulkRun {
     setTotal(NOTHING_YET);
     setStage(isDryRun ? 'previewing' : 'running');
     const call = (cursor: string | undefined): Promise<BulkResult> =>
-      api.post<BulkResult>(`bulk/${entry.action}`, bulkBody(entry, isDryRun, cursor));
+      api.post<BulkResult>(`orders/bulk/actions/${entry.action}`, bulkBody(entry, isDryRun, cursor));
     try {
       const result = await runBulk(call, setTotal, stopping.current.signal);
       if (isDryRun) setExpected(result.count);

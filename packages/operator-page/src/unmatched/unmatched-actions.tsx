@@ -4,7 +4,7 @@ import { formatMoney } from '../format/format-money';
 import { useApp } from '../session/app-context';
 import { Field } from '../ui/field';
 import { useAction } from '../ui/use-action';
-import { isForeign, isOpen } from './unmatched-state';
+import { isForeign, isOpen, unmatchedRequest, type UnmatchedVerb } from './unmatched-state';
 
 interface UnmatchedActionsProps {
   readonly payment: UnmatchedPayment;
@@ -15,8 +15,8 @@ interface UnmatchedActionsProps {
 export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): JSX.Element {
   const { t, api, locale } = useApp();
   const open = useAction(onChange);
-  const post = (verb: string, body: object): Promise<unknown> =>
-    api.post(`unmatched/${encodeURIComponent(payment.id)}/${verb}`, body);
+  const post = (verb: UnmatchedVerb, body: { reason: string; orderId?: string }): Promise<unknown> =>
+    api.post(...unmatchedRequest(payment, verb, body));
   const entered = { orderId: payment.orderId ?? '' };
   const { assign, refund, settle, reopen } = t.actions;
   const amount = formatMoney(payment.amount, payment.currency, locale);

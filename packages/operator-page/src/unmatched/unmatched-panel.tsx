@@ -7,7 +7,7 @@ import { formatMoney } from '../format/format-money';
 import { useApp } from '../session/app-context';
 import { ChosenButtons } from '../ui/chosen-buttons';
 import { Panel } from '../ui/panel';
-import { isForeign, isOpen } from './unmatched-state';
+import { isForeign, isOpen, unmatchedRequest } from './unmatched-state';
 import { UnmatchedTable } from './unmatched-table';
 
 interface UnmatchedPanelProps {
@@ -27,9 +27,9 @@ export function UnmatchedPanel({ payments, onChange, children }: UnmatchedPanelP
     onChange();
   };
   const start = (verb: 'refund' | 'settle'): void => {
-    const perform = async ([payment]: readonly UnmatchedPayment[], reason: string): Promise<number> => {
-      await api.post(`unmatched/${encodeURIComponent(payment?.id ?? '')}/${verb}`, { reason });
-      return 1;
+    const perform = async (part: readonly UnmatchedPayment[], reason: string): Promise<number> => {
+      for (const payment of part) await api.post(...unmatchedRequest(payment, verb, { reason }));
+      return part.length;
     };
     const action = {
       texts: verb === 'refund' ? t.actions.refundMany : t.actions.settleMany,

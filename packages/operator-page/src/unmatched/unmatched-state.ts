@@ -18,3 +18,17 @@ export function isActionable({ handling }: Pick<UnmatchedPayment, 'handling'>): 
 export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
   return OPEN.includes(handling);
 }
+
+export type UnmatchedVerb = 'refund' | 'settle' | 'reopen' | 'assign';
+
+/** Pure: the path and the body of an action. A refund is one of the payment's order. */
+export function unmatchedRequest(
+  payment: Pick<UnmatchedPayment, 'id' | 'orderId' | 'provider' | 'reference' | 'merchantAccount'>,
+  verb: UnmatchedVerb,
+  body: { readonly reason: string; readonly orderId?: string },
+): [path: string, body: object] {
+  const { id, orderId, provider, reference, merchantAccount } = payment;
+  if (verb !== 'refund') return [`payments/unmatched/${encodeURIComponent(id)}/${verb}`, body];
+  const named = { provider, reference, ...(merchantAccount === null ? {} : { merchantAccount }) };
+  return [`orders/${encodeURIComponent(orderId ?? '')}/refund`, { ...named, ...body }];
+}

@@ -15,7 +15,7 @@ export function UnmatchedView({ query }: { query: URLSearchParams }): JSX.Elemen
   const { api, t } = useApp();
   const after = query.get('after') ?? undefined;
   const poll = usePoll(
-    (signal) => api.get<UnmatchedPayment[]>('unmatched', { after, limit: PAGE_SIZE }, signal),
+    (signal) => api.get<UnmatchedPayment[]>('payments/unmatched', { after, limit: PAGE_SIZE }, signal),
     INTERVAL_MS,
     [after],
   );

@@ -1,21 +1,7 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable, SetMetadata } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { InvalidOptionsError } from '../../errors';
 import { LIMITS } from '../../orders';
-import { HttpProblem } from '../input';
-import { type ApiRequest, headerOf, MerchantScope } from './api-request';
-import { RateLimits } from './rate-limits';
-
-/** Injection token: the keys, or `open` if the host protects the routes itself. */
-export const API_KEYS = Symbol('order-timeout:api-keys');
-
-const SCOPES = 'order-timeout:scopes';
-
-/** A key with any one of these scopes may call the route. */
-export const RequireScope = (...scopes: [ApiScope, ...ApiScope[]]): MethodDecorator => SetMetadata(SCOPES, scopes);
-
-const UNAUTHENTICATED = { 'WWW-Authenticate': 'Bearer realm="order-timeout"' };
+import { MerchantScope } from './api-request';
 
 /** The keys of the HTTP API, as `name:sha256hex:scopes` or `name:sha256hex:scopes@merchants`. Only hashes are stored. */
 export class ApiKeys {
@@ -23,7 +9,7 @@ export class ApiKeys {
 
   /** @throws InvalidOptionsError with every invalid entry, by its number and without its content. */
   constructor(entries: readonly string[]) {
-    this.keys = readKeyEntries(entries, FORMAT);
+    this.keys = readKeyEntries(entries, API_KEY);
   }
 
   /** The owner of this key. Undefined: nobody. */
@@ -35,68 +21,88 @@ export class ApiKeys {
   }
 }
 
-/** Admits requests with a known key and a required scope, and stores the key's name and merchants on the request. */
-@Injectable()
-export class ApiKeyGuard implements CanActivate {
-  constructor(
-    @Inject(API_KEYS) private readonly keys: ApiKeys | 'open',
-    private readonly reflector: Reflector,
-    private readonly limits: RateLimits,
-  ) {}
+/** The keys of the operator page, as `name:sha256hex:roles` or `name:sha256hex:roles@merchants`. Only hashes are stored. */
+export class OperatorKeys {
+  private readonly keys: readonly KeyEntry[];
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (this.keys === 'open') return true;
-    const request = context.switchToHttp().getRequest<ApiRequest>();
-    const holder = await this.holderOf(this.keys, request);
-    await this.limits.useKey(holder.name);
-    // A route without scopes is a mistake, so only `*` may call it.
-    const scopes = this.reflector.get<readonly ApiScope[] | undefined>(SCOPES, context.getHandler()) ?? ['*'];
-    if (!holder.may(scopes)) {
-      throw new HttpProblem('FORBIDDEN', `key "${holder.name}" lacks the scope ${scopes.join(' or ')}`);
-    }
-    request.orderTimeoutActor = holder.name;
-    request.orderTimeoutScope = holder.scope;
-    return true;
+  /** @throws InvalidOptionsError with every invalid entry, by its number and without its content. */
+  constructor(entries: readonly string[]) {
+    this.keys = readKeyEntries(entries, OPERATOR_KEY);
   }
 
-  private async holderOf(keys: ApiKeys, request: ApiRequest): Promise<KeyHolder> {
-    const presented = presentedKey(request);
-    const holder = presented === undefined ? undefined : keys.find(presented);
-    if (holder) return holder;
-    await this.limits.fail(request);
-    const how = 'send an API key as "x-api-key: KEY" or "Authorization: Bearer KEY"';
-    throw new HttpProblem('UNAUTHORIZED', presented ? 'the API key is unknown' : how, UNAUTHENTICATED);
+  /** Without keys, the page is closed. */
+  get isEmpty(): boolean {
+    return this.keys.length === 0;
+  }
+
+  /** The owner of this key. Undefined: nobody. */
+  find(presented: string): Operator | undefined {
+    const found = findKey(this.keys, presented);
+    return found && toOperator(found);
+  }
+
+  /** The owner with this name. Undefined: the key was removed. */
+  named(name: string): Operator | undefined {
+    const found = this.keys.find((key) => key.name === name);
+    return found && toOperator(found);
   }
 }
 
-function presentedKey(request: ApiRequest): string | undefined {
-  const own = headerOf(request, 'x-api-key');
-  if (own) return own;
-  return /^Bearer +(\S+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
-}
-
-/** What a key may do. `*` allows everything. */
+/** What an API key may do. `*` allows everything. */
 const API_SCOPES = ['orders:read', 'orders:write', 'inventory:write', 'admin', '*'] as const;
 
 export type ApiScope = (typeof API_SCOPES)[number];
 
 /** The owner of an API key. */
-interface KeyHolder {
+export interface KeyHolder {
   readonly name: string;
   /** The merchants whose orders and stock the key may access. */
   readonly scope: MerchantScope;
   may(scopes: readonly ApiScope[]): boolean;
 }
 
-const FORMAT: KeyFormat = { what: 'API key', grantsAre: 'scopes', grants: API_SCOPES };
+const API_KEY: KeyFormat = { what: 'API key', grantsAre: 'scopes', grants: API_SCOPES };
 
 /** Lists all problems of the entries. */
 export function findApiKeyProblems(entries: readonly string[]): string[] {
-  return findKeyProblems(entries, FORMAT);
+  return findKeyProblems(entries, API_KEY);
+}
+
+/**
+ * What an operator may do.
+ * - `read`: see everything but personal data. Every other role includes it.
+ * - `operate`: act on orders, timeouts, messages, kinds, and providers.
+ * - `money`: refund, revive, settle, reopen, and assign.
+ * - `reveal`: see metadata and evidence of orders, which is logged.
+ */
+const OPERATOR_ROLES = ['read', 'operate', 'money', 'reveal'] as const;
+
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/** The owner of an operator key. */
+export interface Operator {
+  readonly name: string;
+  readonly roles: readonly OperatorRole[];
+  /** The merchants whose orders the operator may see and change. */
+  readonly scope: MerchantScope;
+  /** Signs the sessions of this key. It changes with the key. */
+  readonly secret: Buffer;
+}
+
+const OPERATOR_KEY: KeyFormat = { what: 'operator key', grantsAre: 'roles', grants: OPERATOR_ROLES };
+
+/** Lists all problems of the entries. */
+export function findOperatorKeyProblems(entries: readonly string[]): string[] {
+  return findKeyProblems(entries, OPERATOR_KEY);
+}
+
+function toOperator({ name, grants, scope, hash }: KeyEntry): Operator {
+  const roles = OPERATOR_ROLES.filter((role) => role === 'read' || grants.has(role));
+  return { name, roles, scope, secret: createHmac('sha256', hash).update('order-timeout operator session').digest() };
 }
 
 /** A configured key. */
-export interface KeyEntry {
+interface KeyEntry {
   readonly name: string;
   /** SHA-256 of the key. */
   readonly hash: Buffer;
@@ -107,7 +113,7 @@ export interface KeyEntry {
 }
 
 /** What one kind of keys is called, and what keys of this kind may do. */
-export interface KeyFormat {
+interface KeyFormat {
   /** For messages: `API key`. */
   readonly what: string;
   /** For messages: `scopes`. */
@@ -125,20 +131,20 @@ const SHA256_HEX = /^[0-9a-f]{64}$/i;
  *
  * @throws InvalidOptionsError with every invalid entry, by its number and without its content.
  */
-export function readKeyEntries(entries: readonly string[], format: KeyFormat): readonly KeyEntry[] {
+function readKeyEntries(entries: readonly string[], format: KeyFormat): readonly KeyEntry[] {
   const problems = findKeyProblems(entries, format);
   if (problems.length > 0) throw new InvalidOptionsError(`${format.what}s`, problems);
   return entries.map(toKey);
 }
 
 /** Compares with all keys in constant time, so the duration reveals neither which key matches nor how much of it. */
-export function findKey(keys: readonly KeyEntry[], presented: string): KeyEntry | undefined {
+function findKey(keys: readonly KeyEntry[], presented: string): KeyEntry | undefined {
   const hash = createHash('sha256').update(presented).digest();
   return keys.filter((key) => timingSafeEqual(key.hash, hash))[0];
 }
 
 /** Lists all problems of the entries. */
-export function findKeyProblems(entries: readonly string[], format: KeyFormat): string[] {
+function findKeyProblems(entries: readonly string[], format: KeyFormat): string[] {
   const problems = entries.flatMap((entry, index) => problemsOf(entry, `${format.what} ${index + 1}`, format));
   const names = entries.map((entry) => partsOf(entry).name);
   const twice = new Set(names.filter((name, index) => name !== '' && names.indexOf(name) !== index));

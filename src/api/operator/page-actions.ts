@@ -1,0 +1,85 @@
+import {
+  applyDecorators,
+  Body,
+  type CallHandler,
+  type ExecutionContext,
+  HttpCode,
+  Injectable,
+  type NestInterceptor,
+  Param,
+  Post,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { map, type Observable } from 'rxjs';
+import { z } from 'zod';
+import { type ActionContext, type OrderView } from '../../orders';
+import { fields } from '../../orders/input';
+import {
+  type ApiRequest,
+  BulkActionsController,
+  ByCaller,
+  CallerGuard,
+  OrderActionsController,
+  OrderScopeGuard,
+  PageController,
+  ProblemFilter,
+  RequireRole,
+  UnmatchedPaymentsController,
+} from '../http';
+import { accepted, InputPipe, operatorAutoCloseSchema, parseInput } from '../input';
+
+/** A controller that only the page has, under `operator` or `operator/path`. */
+export function OperatorController(path = ''): ClassDecorator {
+  return applyDecorators(PageController(path), UseGuards(CallerGuard, OrderScopeGuard), UseFilters(ProblemFilter));
+}
+
+/** A controller of the HTTP API, with its guards, at the address of the page: a session is admitted instead of a key. */
+function PageActions(path: string): ClassDecorator {
+  return applyDecorators(PageController(`api/${path}`), UseInterceptors(PageActionInterceptor));
+}
+
+/** Whoever acts on the page gives a reason, and gets no personal data. */
+@Injectable()
+class PageActionInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { method, body } = context.switchToHttp().getRequest<ApiRequest & { readonly body?: unknown }>();
+    const changesSomething = method === 'POST' && context.getHandler() !== OrderActionsController.prototype.check;
+    if (changesSomething) parseInput(reasonGiven, body);
+    return next.handle().pipe(map(withoutPersonalData));
+  }
+}
+
+const reasonGiven = z.looseObject({ reason: fields.reason });
+
+/** Metadata of orders, and evidence of providers. */
+const PERSONAL = ['metadata', 'evidence'];
+
+function withoutPersonalData(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(withoutPersonalData);
+  if (typeof answer !== 'object' || answer === null || answer instanceof Date) return answer;
+  const shown = Object.entries(answer).filter(([name]) => !PERSONAL.includes(name));
+  return Object.fromEntries(shown.map(([name, value]) => [name, withoutPersonalData(value)]));
+}
+
+@PageActions('orders/:id')
+export class PageOrderActionsController extends OrderActionsController {
+  /** Shops give no reason. */
+  @Post('auto-close')
+  @HttpCode(200)
+  @RequireRole('operate')
+  override async autoClose(
+    @Param('id', new InputPipe(fields.orderId)) id: string,
+    @Body(new InputPipe(operatorAutoCloseSchema)) change: { enabled: boolean; reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.setAutoClose({ ...change, orderId: id }, { by })).order;
+  }
+}
+
+@PageActions('orders/bulk/actions')
+export class PageBulkActionsController extends BulkActionsController {}
+
+@PageActions('payments/unmatched')
+export class PageUnmatchedPaymentsController extends UnmatchedPaymentsController {}
