@@ -84,6 +84,9 @@ describe('a payment whose order was erased or purged, or that was settled withou
       [`${reference} PAID`],
     ]);
     expect(await sql(`SELECT 1 FROM ${SCHEMA}.refund WHERE order_id = $1`, orderId)).toEqual([]);
+    expect(await sql(`SELECT handling FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1`, orderId)).toEqual([
+      { handling: 'kept' },
+    ]);
     const refund = { orderId, ...desk.attempt(reference), reason: 'paid late' };
     expect(await desk.shop.refund.execute(refund, { by: ANNA })).toMatchObject({ code: 'PAYMENT_TAKEN' });
   });
