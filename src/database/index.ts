@@ -75,6 +75,8 @@ export {
   retryConflicts,
   runTransaction,
   type Tables,
+  GROUP_COMMIT,
+  GroupCommit,
 } from './transaction';
 export {
   type Queryable,
@@ -97,4 +99,3 @@ export {
   type PrismaTransaction,
 } from './host-transactions/adapters';
 export { type ScanRange, ScanWindow } from './scan-window';
-export { GROUP_COMMIT, GroupCommit } from './group-commit';

@@ -61,7 +61,7 @@ export class ServiceState {
 
   /** @internal The kinds and providers that an operator has paused. */
   get paused(): readonly string[] {
-    return this.engine.controls.paused;
+    return [...this.engine.controls.paused];
   }
 
   /** @internal The kinds of timeouts that this process handles. */

@@ -86,11 +86,7 @@ export class OutboxRelay {
 
   start(): void {
     const { dataSource, route } = this.deps;
-    this.unsubscribe = onAnnouncedCommit(dataSource, {
-      routes: (routes) => {
-        if (routes.has(route)) this.loop.wake();
-      },
-    });
+    this.unsubscribe = onAnnouncedCommit(dataSource, { relay: { route, loop: this.loop } });
     this.loop.start();
   }
 

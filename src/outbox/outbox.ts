@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager, type EntitySubscriberInterface } from 'typeorm';
+import { type PollingLoop } from '../clock';
 import { isEntityManager, joinStatements, ownQuery, storableJson, type Transaction } from '../database';
 
 interface OutboxOptions {
@@ -217,7 +218,8 @@ export function announceAfterCommit(
 interface CommitListener {
   /** The wake-ups that it wrote, if there are any. */
   wakeUps?(wakeUps: readonly AnnouncedWakeUp[]): void;
-  routes?(routes: ReadonlySet<OutboxRoute>): void;
+  /** The loop to wake if it wrote to this route. */
+  readonly relay?: { readonly route: OutboxRoute; readonly loop: Pick<PollingLoop, 'wake'> };
 }
 
 /** One subscriber per DataSource, because the first one that sees a mark removes it. */
@@ -244,7 +246,7 @@ function subscribe(dataSource: DataSource): Set<CommitListener> {
       data[MARK] = undefined;
       for (const listener of listeners) {
         if (announced.wakeUps.length > 0) listener.wakeUps?.(announced.wakeUps);
-        listener.routes?.(announced.routes);
+        if (listener.relay && announced.routes.has(listener.relay.route)) listener.relay.loop.wake();
       }
     },
     afterTransactionRollback({ queryRunner }) {

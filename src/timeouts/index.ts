@@ -31,6 +31,9 @@ export {
   LOOK_UP,
   DONE,
   type TimeoutOutcome,
+  type TimeoutObserver,
+  TimeoutObservers,
+  type SettledRow,
 } from './model/timeout';
 export { type Control, type ControlReason, type ControlChange, type Controls } from './controls/controls';
 export { TimeoutEngine } from './engine/timeout-engine';
@@ -38,7 +41,6 @@ export { type TransportChoice } from './message-path/transport-switch';
 export { type PathFacts, readPathFacts } from './message-path/wake-up-republisher';
 export { InvalidTimeoutError, UnknownTimeoutKindError, MissingRightsError, MissingTablesError } from './model/errors';
 export { registeredHandler, TimeoutHandler, type TimeoutHandlerOptions } from './handlers/registered-handler';
-export { type TimeoutObserver, TimeoutObservers, type SettledRow } from './model/outcomes';
 export {
   payloadsOf,
   timeoutExists,

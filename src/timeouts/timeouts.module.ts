@@ -24,7 +24,7 @@ import { refuseSecondImport } from './startup/assert-database';
 import { TimeoutEngine } from './engine/timeout-engine';
 import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/registered-handler';
-import { TimeoutObservers } from './model/outcomes';
+import { TimeoutObservers } from './model/timeout';
 import { TimeoutScheduler, TimeoutQueries } from './scheduling/timeout-scheduler';
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS } =

@@ -1,11 +1,5 @@
 import { type JsonObject } from '../../src/outbox';
-import {
-  type DueTimeout,
-  type TimeoutCause,
-  type TimeoutRef,
-  type TimeoutOutcome,
-} from '../../src/timeouts/model/timeout';
-import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/model/outcomes';
+import { type DueTimeout, type TimeoutCause, type TimeoutRef, type TimeoutOutcome, type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/model/timeout';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, TimeoutTable } from './timeout-table';

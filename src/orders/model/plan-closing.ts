@@ -50,13 +50,16 @@ type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transiti
 
 /** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
-  const findings = due.answer ?? [];
-  const after = withFindings(order, findings);
-  const writes = attemptWrites(order, after, findings);
-  const effect = due.answer ? planAfterLookUp(order, after, due, now, partial) : planFirst(order, due, now, partial);
+  if (!due.answer) return planOf(order, order, planFirst(order, due, now, partial));
+  const after = withFindings(order, due.answer);
+  const plan = planOf(order, after, planAfterLookUp(order, after, due, now, partial));
+  return { ...plan, findings: due.answer, writes: attemptWrites(order, after, due.answer) };
+}
+
+function planOf(order: LockedOrder, after: LockedOrder, effect: Effect): ClosingPlan {
   const status = effect.transition?.to ?? order.status;
   const version = effect.transition ? order.version + 1 : order.version;
-  return { findings, writes, returns: [], unmatched: [], after: { ...after, status, version }, ...effect };
+  return { findings: [], writes: [], returns: [], unmatched: [], after: { ...after, status, version }, ...effect };
 }
 
 function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {

@@ -30,6 +30,8 @@ export class Controls {
   private readonly loop: PollingLoop;
   private readonly listeners: (() => void)[] = [];
   private inForce: ReadonlyMap<string, Control> = new Map();
+  /** The kinds and providers that are paused, as `kind:…` and `provider:…`. Timeouts of these kinds must wait. */
+  paused: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly deps: Dependencies,
@@ -57,16 +59,6 @@ export class Controls {
 
   of(subject: ControlSubject): Control {
     return this.inForce.get(subject) ?? NO_CONTROL;
-  }
-
-  /** The kinds and providers that are paused. */
-  get paused(): readonly string[] {
-    return [...this.inForce].flatMap(([subject, { pause }]) => (pause ? [subject] : []));
-  }
-
-  /** Whether timeouts of this kind must wait. */
-  isPaused(kind: string): boolean {
-    return this.of(`kind:${kind}`).pause !== null;
   }
 
   /** Stores a change, and follows it. Other instances follow within about two seconds. */
@@ -112,6 +104,7 @@ export class Controls {
     const read = new Map(rows.map(({ name, value }) => [name.slice(PREFIX.length), readControl(value)]));
     const before = this.inForce;
     this.inForce = read;
+    this.paused = new Set([...read].flatMap(([subject, { pause }]) => (pause ? [subject] : [])));
     const names = [...new Set([...read.keys(), ...before.keys()])];
     const changed = names.filter((name) => !isSame(read.get(name), before.get(name)));
     for (const name of changed) this.logger.warn(sentenceOf(name, read.get(name)));

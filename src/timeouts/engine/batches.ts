@@ -13,8 +13,12 @@ import {
   type BatchSelection,
   type LockedRows,
   type BusyRow,
-} from '../model/outcomes';
-import { type TimeoutCause, type DueTimeout, type WakeUpResult, type WorkItem, identitiesOf } from '../model/timeout';
+  type TimeoutCause,
+  type DueTimeout,
+  type WakeUpResult,
+  type WorkItem,
+  identitiesOf,
+} from '../model/timeout';
 import {
   type Failure,
   type TimeoutSettler,

@@ -2,15 +2,17 @@ import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
-import { type DueTimeout, type TimeoutCause, type WakeUpResult } from '../model/timeout';
 import {
+  type DueTimeout,
+  type TimeoutCause,
+  type WakeUpResult,
   type TimeoutObserver,
   BUSY_MS,
   type BatchSelection,
   type LockedRows,
   type BusyRow,
   type LockedRow,
-} from '../model/outcomes';
+} from '../model/timeout';
 import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from './batches';
 import { type DatabaseClock } from './database-clock';
 import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
@@ -27,6 +29,8 @@ const LEASE_MARGIN_MS = 2_000;
 
 /** Runs the look-ups of handlers outside any transaction, and has their answers settled. */
 export class ExternalLookups {
+  /** Whether `lookUpConcurrency` look-ups are open. A look-up is open until its answer is written. */
+  isFull = false;
   private readonly answers: AnswerSettlement;
   /** One for each open look-up. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal forever. */
   private readonly limits = new Set<AbortController>();
@@ -42,11 +46,6 @@ export class ExternalLookups {
     this.answers = new AnswerSettlement(deps, clock);
   }
 
-  /** Whether `lookUpConcurrency` look-ups are open. A look-up is open until its answer is written. */
-  get isFull(): boolean {
-    return this.open.size >= this.deps.lookUpConcurrency;
-  }
-
   /** Calls `listener` whenever a look-up has ended. */
   whenRoom(listener: () => void): void {
     this.onRoom = listener;
@@ -60,6 +59,7 @@ export class ExternalLookups {
   /** Looks one timeout up; `done` is called when the answer is committed, or could not be. Never rejects. */
   async lookUp(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
     this.open.add(due);
+    this.isFull = this.open.size >= this.deps.lookUpConcurrency;
     const finish = (result: WakeUpResult): void => {
       this.close(due);
       done(result);
@@ -109,6 +109,7 @@ export class ExternalLookups {
 
   private close(due: DueTimeout): void {
     this.open.delete(due);
+    this.isFull = this.open.size >= this.deps.lookUpConcurrency;
     this.onRoom();
     if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }

@@ -15,8 +15,15 @@ import {
 import { type Controls } from '../controls/controls';
 import { HandlerAdapter } from '../handlers/handler-adapter';
 import { type RegisteredHandler } from '../handlers/registered-handler';
-import { type TimeoutObserver, type TimeoutObservers } from '../model/outcomes';
-import { type WakeUpResult, type WorkItem, decodeWakeUp, type WakeUp, type TimeoutCause } from '../model/timeout';
+import {
+  type TimeoutObserver,
+  type TimeoutObservers,
+  type WakeUpResult,
+  type WorkItem,
+  decodeWakeUp,
+  type WakeUp,
+  type TimeoutCause,
+} from '../model/timeout';
 import { OverduePages, type SeenRow, type SweptPage } from './overdue-pages';
 import { type DatabaseClock } from './database-clock';
 import { ExternalLookups } from './external-lookups';
@@ -32,7 +39,7 @@ interface ProcessorDependencies {
   readonly observer: TimeoutObserver;
   /** What is early by less is kept in the process. What is early by more goes through the outbox again. */
   readonly longestHoldMs: number;
-  readonly controls: Pick<Controls, 'isPaused'>;
+  readonly controls: Pick<Controls, 'paused'>;
 }
 
 /**
@@ -61,7 +68,7 @@ export class TimeoutProcessor {
       ...{ ...deps, ...options, kind, queries, recorder, clock },
       ...{ handler: new HandlerAdapter(kind, handler), closing: this.closing.signal, overdue: this.overdue },
       // The timeouts of a kind that an operator has paused stay due.
-      isPaused: () => deps.controls.isPaused(kind),
+      isPaused: () => deps.controls.paused.has(`kind:${kind}`),
     };
     const settler = new TimeoutSettler(shared, clock);
     this.lookups = new ExternalLookups({ ...shared, settler }, clock);

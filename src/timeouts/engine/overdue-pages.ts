@@ -1,8 +1,14 @@
 import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { type ScanRange, ScanWindow } from '../../database';
-import { type SettledBatch, type BatchSelection, type LockedRows, type LockedRow } from '../model/outcomes';
-import { type TimeoutCause, type WorkItem } from '../model/timeout';
+import {
+  type SettledBatch,
+  type BatchSelection,
+  type LockedRows,
+  type LockedRow,
+  type TimeoutCause,
+  type WorkItem,
+} from '../model/timeout';
 import { type DatabaseClock } from './database-clock';
 import { type ExternalLookups } from './external-lookups';
 import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';

@@ -16,9 +16,8 @@ import { Controls } from '../controls/controls';
 import { MessagePath } from '../message-path/message-path';
 import { type RegisteredHandler } from '../handlers/registered-handler';
 import { DuplicateTimeoutHandlerError, DueTimeoutLockedError, EndlessTimeoutsError } from '../model/errors';
-import { type TimeoutObservers } from '../model/outcomes';
+import { type TimeoutObservers, type TimeoutCause, type TimeoutRef, HEAD_START_MS } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
-import { type TimeoutCause, type TimeoutRef, HEAD_START_MS } from '../model/timeout';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
 import { DatabaseClock } from './database-clock';
 import { WakeUpConsumer, TimeoutProcessor } from './lane';
@@ -241,7 +240,7 @@ function workOnKind(
   const { concurrency } = handler.options;
   const upcomingSql = new TimeoutQueries(schema).upcoming;
   const watched = {
-    isPaused: () => controls.isPaused(handler.kind),
+    isPaused: () => controls.paused.has(`kind:${handler.kind}`),
     isClock: () => path.state !== 'up',
     missed: path.missed.bind(path, processor.kind),
   };

@@ -10,7 +10,6 @@ import {
   ownTransaction,
   storableText,
 } from '../../database';
-import { present } from '../../errors';
 import { type Clock } from '../../clock';
 import { inSpan, messagingAttributes } from '../../tracing';
 import { announceAfterCommit, type Outbox, type OutboxEntry, wakeUpBody } from '../../outbox';
@@ -23,10 +22,14 @@ import {
   toDueTimeout,
   resolveOutcome,
   type SettledBatch,
+  type SettledRow,
   type TimeoutObserver,
   type ResolvedOutcome,
-} from '../model/outcomes';
-import { type DueTimeout, type TimeoutCause, type SettlementRun, type TimeoutOutcome } from '../model/timeout';
+  type DueTimeout,
+  type TimeoutCause,
+  type SettlementRun,
+  type TimeoutOutcome,
+} from '../model/timeout';
 import { type DatabaseClock } from './database-clock';
 
 interface SettlerDependencies {
@@ -89,7 +92,7 @@ export class TimeoutSettler {
       isBatch = rows.length > 1;
       const due = rows.map((row) => this.dueTimeout(row, selection));
       if (due.length === 0) return { settled: [], early, lease: '' };
-      return this.traced(due, async () => this.record(tx, rows, due, await this.handle(due, tx, run), early));
+      return this.traced(due, async () => this.record(tx, due, await this.handle(due, tx, run), early));
     };
     return this.transaction(work, () => isBatch);
   }
@@ -118,7 +121,7 @@ export class TimeoutSettler {
       if (!locked) return { settled: [], early: [], lease: '' };
       const due = toDueTimeout(kind, locked, cause);
       const outcome = { type: 'retry', reason, counted, ...(afterMs && { afterMs: afterMs(due) }) } as const;
-      return this.record(tx, [locked], [due], [outcome], []);
+      return this.record(tx, [due], [outcome], []);
     });
   }
 
@@ -144,23 +147,19 @@ export class TimeoutSettler {
 
   private async record(
     tx: EntityManager,
-    rows: readonly LockedRow[],
     due: readonly DueTimeout[],
     outcomes: readonly TimeoutOutcome[],
     early: readonly LockedRow[],
   ): Promise<SettledBatch> {
     const lease = uuidv7();
-    const recorded = rows.map((row, index) => {
-      const outcome = present(outcomes[index], `an outcome for timeout "${row.key}"`);
-      const budget = { attempts: row.attempts, maxAttempts: this.deps.maxAttempts, random: Math.random() };
-      return { row, outcome: resolveOutcome(outcome, budget) };
-    });
-    await this.deps.recorder.record(tx, recorded, lease);
-    const settled = due.map((timeout, index) => {
-      const { outcome } = present(recorded[index], `a row for timeout "${timeout.key}"`);
-      return { due: timeout, outcome };
-    });
+    const settled = due.map((timeout, index) => ({ due: timeout, outcome: this.resolve(timeout, outcomes[index]) }));
+    await this.deps.recorder.record(tx, settled, lease);
     return { settled, early, lease };
+  }
+
+  private resolve({ key, attempts }: DueTimeout, outcome: TimeoutOutcome | undefined): ResolvedOutcome {
+    if (!outcome) throw new Error(`the handler of "${this.deps.kind}" has given no outcome for "${key}"`);
+    return resolveOutcome(outcome, { attempts, maxAttempts: this.deps.maxAttempts, random: Math.random() });
   }
 
   private async transaction(
@@ -204,11 +203,6 @@ interface RecorderDependencies {
   readonly writesWakeUps: boolean;
 }
 
-interface Recorded {
-  readonly row: LockedRow;
-  readonly outcome: ResolvedOutcome;
-}
-
 /** When a row has to be looked at again. */
 export interface NextWakeUp {
   readonly key: string;
@@ -216,14 +210,14 @@ export interface NextWakeUp {
   readonly due_ms: number;
 }
 
-type OfType<T extends ResolvedOutcome['type']> = Recorded & { outcome: Extract<ResolvedOutcome, { type: T }> };
+type OfType<T extends ResolvedOutcome['type']> = SettledRow & { outcome: Extract<ResolvedOutcome, { type: T }> };
 
 /** Writes outcomes into the timeout table in the transaction of the effect: at most one statement per outcome type. */
 export class OutcomeRecorder {
   constructor(private readonly deps: RecorderDependencies) {}
 
   /** @param lease token that fences the second call of the handler. */
-  async record(tx: EntityManager, recorded: readonly Recorded[], lease: string): Promise<void> {
+  async record(tx: EntityManager, recorded: readonly SettledRow[], lease: string): Promise<void> {
     const { kind, queries } = this.deps;
     const done = ofType(recorded, 'done');
     if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
@@ -292,16 +286,16 @@ export class OutcomeRecorder {
     await outbox.append(
       tx,
       parked.flatMap((item) => {
-        const occurredAt = parkedAt.get(item.row.key);
+        const occurredAt = parkedAt.get(item.due.key);
         return occurredAt ? [parkedEvent(kind, item, occurredAt)] : [];
       }),
     );
   }
 }
 
-function parkedEvent(kind: string, { row, outcome }: OfType<'park'>, occurredAt: Date): OutboxEntry {
+function parkedEvent(kind: string, { due, outcome }: OfType<'park'>, occurredAt: Date): OutboxEntry {
   const id = uuidv7();
-  const { key, generation, traceparent } = row;
+  const { key, generation, traceparent } = due;
   const { attempts, reason } = outcome;
   const event = { id, type: 'timeout.parked', version: 1, occurredAt: occurredAt.toISOString() };
   return {
@@ -309,16 +303,16 @@ function parkedEvent(kind: string, { row, outcome }: OfType<'park'>, occurredAt:
     route: 'event',
     routingKey: 'timeout.parked',
     body: { ...event, kind, key, generation, attempts, reason: storableReason(reason) },
-    traceparent: traceparent ?? undefined,
+    traceparent,
   };
 }
 
-function ofType<T extends ResolvedOutcome['type']>(recorded: readonly Recorded[], type: T): OfType<T>[] {
+function ofType<T extends ResolvedOutcome['type']>(recorded: readonly SettledRow[], type: T): OfType<T>[] {
   return recorded.filter((item): item is OfType<T> => item.outcome.type === type);
 }
 
-function identities(recorded: readonly Recorded[]): [string[], string[]] {
-  return [recorded.map(({ row }) => row.key), recorded.map(({ row }) => row.generation)];
+function identities(recorded: readonly SettledRow[]): [string[], string[]] {
+  return [recorded.map(({ due }) => due.key), recorded.map(({ due }) => due.generation)];
 }
 
 /**

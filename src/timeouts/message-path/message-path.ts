@@ -4,7 +4,7 @@ import { type Clock, PollingLoop } from '../../clock';
 import { type DelayTransportName } from '../../delay';
 import { type OutboxRouter } from '../../outbox';
 import { type Channel, type RabbitClient } from '../../rabbit';
-import { type TimeoutObserver } from '../model/outcomes';
+import { type TimeoutObserver } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import {
   TransportSwitch,

@@ -3,7 +3,7 @@ import { type DataSource } from 'typeorm';
 import { type Clock } from '../../clock';
 import { UnsentWakeUps } from '../../outbox';
 import { type RabbitClient } from '../../rabbit';
-import { type TimeoutObserver } from '../model/outcomes';
+import { type TimeoutObserver } from '../model/timeout';
 import { type WakeUpRepublisher } from './wake-up-republisher';
 import { type TransportSwitch, withTemporaryConnection } from './transport-switch';
 

@@ -17,8 +17,7 @@ import {
 import { type OutboxRouter, UnsentWakeUps } from '../../outbox';
 import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
 import { ownTransaction } from '../../database';
-import { routeWakeUp } from '../model/timeout';
-import { type TimeoutObserver } from '../model/outcomes';
+import { routeWakeUp, type TimeoutObserver } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { type EngineSettings, type WakeUpRepublisher } from './wake-up-republisher';
 

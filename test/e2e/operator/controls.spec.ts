@@ -54,7 +54,7 @@ describe.each(['with a broker', 'without a broker'])('an operator %s', (situatio
   it('pauses a kind in every instance, whatever would run it, and resumes it without a loss', async () => {
     const paused = await operator.post(`kinds/${KIND}/pause`, { reason });
     expect(paused).toMatchObject({ status: 200, body: { kind: KIND, paused: true, pause: PAUSE } });
-    await until(() => elsewhere.isPaused(KIND));
+    await until(() => elsewhere.paused.has(`kind:${KIND}`));
     for (let at = 0; at < 5; at++) await place(`paused-${at}`, 200 * at);
     // By then its wake-up has come, the sweep has passed by, and every look at the status has asked for it.
     await until(async () => {
@@ -70,7 +70,7 @@ describe.each(['with a broker', 'without a broker'])('an operator %s', (situatio
     const isClosed = async (at: number) => (await statusOf(`paused-${at}`)) === 'CLOSED';
     for (let at = 0; at < 5; at++) await until(() => isClosed(at));
     expect((await state()).broker.messagePath).toBe(hasBroker ? 'up' : 'off');
-    await until(() => !elsewhere.isPaused(KIND));
+    await until(() => !elsewhere.paused.has(`kind:${KIND}`));
     await place('after', 300);
     await until(async () => (await statusOf('after')) === 'CLOSED');
   });

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../../src/database';
 import { OverduePages } from '../../../src/timeouts/engine/overdue-pages';
 import { SettlementQueries } from '../../../src/timeouts/engine/timeout-settler';
-import { type BatchSelection, type SettledBatch } from '../../../src/timeouts/model/outcomes';
+import { type BatchSelection, type SettledBatch } from '../../../src/timeouts/model/timeout';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
 import { ManualClock } from '../../support/manual-clock';

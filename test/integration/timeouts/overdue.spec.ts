@@ -33,17 +33,17 @@ describe('what is overdue', () => {
     const outbox = new Outbox({ schema: SCHEMA, horizonMs: 60_000 });
     const queries = new SettlementQueries(SCHEMA);
     const recorder = new OutcomeRecorder({ kind: KIND, queries, outbox, leaseMs: 1_000, writesWakeUps: false });
-    const row = {
+    const due = {
+      kind: KIND,
       key,
       generation: '1',
-      due_at: new Date(),
+      dueAt: new Date(),
       attempts: 0,
       payload: {},
-      traceparent: null,
-      remaining_ms: 0,
-    };
+      cause: 'sweep',
+    } as const;
     const outcome = { type: 'retry', attempts: 0, reason: 'not yet', afterMs: 60_000, unasked } as const;
-    return database.dataSource.transaction((tx) => recorder.record(tx, [{ row, outcome }], 'no lease'));
+    return database.dataSource.transaction((tx) => recorder.record(tx, [{ due, outcome }], 'no lease'));
   };
   const oldest = async (): Promise<number | undefined> => {
     const seconds = (await oldestOverdue(database.dataSource, SCHEMA)).get(KIND);

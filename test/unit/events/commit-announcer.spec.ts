@@ -19,12 +19,12 @@ function setup() {
     for (const subscriber of subscribers) void subscriber[name]?.({ queryRunner } as never);
   };
   const heard: string[][] = [];
-  const routes: OutboxRoute[][] = [];
-  const stop = onAnnouncedCommit(dataSource, {
-    wakeUps: (wakeUps) => void heard.push(wakeUps.map(({ key }) => key)),
-    routes: (written) => void routes.push([...written]),
-  });
-  return { dataSource, subscribers, tx, tell, heard, routes, stop };
+  const woken: OutboxRoute[] = [];
+  const relayOf = (route: OutboxRoute) => ({ relay: { route, loop: { wake: () => void woken.push(route) } } });
+  onAnnouncedCommit(dataSource, relayOf('event'));
+  onAnnouncedCommit(dataSource, relayOf('wake-up'));
+  const stop = onAnnouncedCommit(dataSource, { wakeUps: (wakeUps) => void heard.push(wakeUps.map(({ key }) => key)) });
+  return { dataSource, subscribers, tx, tell, heard, woken, stop };
 }
 
 describe('a commit', () => {
@@ -40,10 +40,10 @@ describe('a commit', () => {
   });
 
   it('is announced also without a wake-up, for the outbox', () => {
-    const { tx, tell, heard, routes } = setup();
+    const { tx, tell, heard, woken } = setup();
     announceAfterCommit(tx);
     tell('afterTransactionCommit');
-    expect({ heard, routes }).toEqual({ heard: [], routes: [['event']] });
+    expect({ heard, woken }).toEqual({ heard: [], woken: ['event'] });
   });
 
   it('is not announced when nobody asked for it', () => {

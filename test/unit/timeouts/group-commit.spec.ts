@@ -1,4 +1,4 @@
-import { GroupCommit } from '../../../src/database/group-commit';
+import { GroupCommit } from '../../../src/database/transaction';
 
 interface Run {
   readonly items: readonly string[];

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { resolveOutcome } from '../../../src/timeouts/model/outcomes';
-import { LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/model/timeout';
+import { resolveOutcome, LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/model/timeout';
 
 const dueAt = new Date('2026-01-01T00:00:00Z');
 const park = { type: 'park', reason: 'unreadable' } as const;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { backoffMs } from '../../../src/timeouts/model/outcomes';
+import { backoffMs } from '../../../src/timeouts/model/timeout';
 
 const randoms = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 

@@ -4,8 +4,7 @@ import { type EntityManager, QueryFailedError } from 'typeorm';
 import { SystemClock } from '../../../src/clock';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
-import { type SettlementRun } from '../../../src/timeouts/model/timeout';
-import { type BatchSelection, type BusyRow } from '../../../src/timeouts/model/outcomes';
+import { type SettlementRun, type BatchSelection, type BusyRow } from '../../../src/timeouts/model/timeout';
 import { type OutcomeRecorder, SettlementQueries, TimeoutSettler } from '../../../src/timeouts/engine/timeout-settler';
 import { dataSourceStub } from '../../support/data-source-stub';
 
@@ -39,7 +38,7 @@ function setup(runs: readonly Run[], found: readonly BusyRow[] = []) {
     return next;
   };
   const record: OutcomeRecorder['record'] = async (_tx, rows) => {
-    recorded.push(rows.map(({ row: { key }, outcome }) => ({ key, outcome })));
+    recorded.push(rows.map(({ due: { key }, outcome }) => ({ key, outcome })));
   };
   const query = async (...statement: unknown[]) => {
     asked.push(statement);
@@ -121,7 +120,7 @@ describe('settling a batch of timeouts', () => {
 
   it('takes a missing outcome for an error, and deletes nothing', async () => {
     const { settler, recorded, told, commits } = setup([[]]);
-    await expect(settler.settle(selecting(['k-1']))).rejects.toThrow('an outcome for timeout "k-1" is missing');
+    await expect(settler.settle(selecting(['k-1']))).rejects.toThrow('has given no outcome for "k-1"');
     expect([recorded, told, commits]).toEqual([[], [], []]);
   });
 

@@ -1,5 +1,4 @@
-import { type BusyRow } from '../../../src/timeouts/model/outcomes';
-import { type TimeoutCause, type WorkItem } from '../../../src/timeouts/model/timeout';
+import { type BusyRow, type TimeoutCause, type WorkItem } from '../../../src/timeouts/model/timeout';
 import { wakeLater } from '../../../src/timeouts/engine/batches';
 
 const NOW = 1_000_000;
