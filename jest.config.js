@@ -21,6 +21,7 @@ const base = {
   // From the sources, so that a test sees what was changed without a build.
   moduleNameMapper: {
     '^nestjs-order-timeout$': '<rootDir>/src',
+    '^nestjs-order-timeout/(orders|payments|rabbit|timeouts|transactions)$': '<rootDir>/src/public/$1',
     '^nestjs-order-timeout/testing$': '<rootDir>/src/testing',
     '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src',
   },

@@ -1,12 +1,10 @@
 import { type DynamicModule, type LoggerService, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm';
+import { type DelayTransportSetting, migrate, PreparingClient } from '../../src';
 import {
-  type DelayTransportSetting,
   DONE,
   type DueTimeout,
-  migrate,
-  PreparingClient,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutHandlerOptions,
@@ -15,7 +13,7 @@ import {
   TimeoutScheduler,
   type ScheduleTimeout,
   TimeoutsModule,
-} from '../../src';
+} from '../../src/public/timeouts';
 
 interface Job {
   readonly index: number;

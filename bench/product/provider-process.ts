@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ResilienceOptions } from '../../src';
+import { type ResilienceOptions } from '../../src/public/payments';
 import { PROVIDER, SimulatorProcess } from '../../test/support/servers/simulator-process';
 import { type Ring } from '../contestant';
 import { HttpCaller } from './http-caller';

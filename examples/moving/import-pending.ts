@@ -1,4 +1,4 @@
-import { type TimeoutScheduler } from 'nestjs-order-timeout';
+import { type TimeoutScheduler } from 'nestjs-order-timeout/timeouts';
 
 /** An order whose deadline waits in another tool. */
 export interface PendingOrder {

@@ -1,6 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { HttpPaymentProvider, Orders, OrderTimeoutModule, SystemClock } from 'nestjs-order-timeout';
+import { Orders, OrderTimeoutModule, SystemClock } from 'nestjs-order-timeout';
+import { HttpPaymentProvider } from 'nestjs-order-timeout/payments';
 import { DataSource } from 'typeorm';
 
 @Injectable()

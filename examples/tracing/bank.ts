@@ -1,4 +1,9 @@
-import { type CloseOutcome, type PaymentProvider, type QueryOutcome, type RefundOutcome } from 'nestjs-order-timeout';
+import {
+  type CloseOutcome,
+  type PaymentProvider,
+  type QueryOutcome,
+  type RefundOutcome,
+} from 'nestjs-order-timeout/payments';
 
 /** A bank at which the buyer never pays. */
 export class Bank implements PaymentProvider {

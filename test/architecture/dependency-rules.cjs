@@ -18,6 +18,7 @@ const rooms = {
   ],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
   cli: ['rabbit', 'delay', 'outbox', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'service'],
+  public: ['rabbit', 'outbox', 'timeouts', 'payments', 'orders'],
   testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };
 /** The ground floor, which every room stands on. */
@@ -112,6 +113,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(index|main)\\.ts$' },
       to: {},
+    },
+    {
+      name: 'public-is-for-hosts',
+      comment: 'a room takes what it needs from the room that has it',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/public/' },
+      to: { path: '^src/public/' },
     },
     {
       name: 'no-test-kit-in-production',

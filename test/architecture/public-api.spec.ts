@@ -19,6 +19,11 @@ function namesOf(entry: string): string[] {
 
 const entries = {
   'nestjs-order-timeout': 'src/index.ts',
+  'nestjs-order-timeout/orders': 'src/public/orders.ts',
+  'nestjs-order-timeout/payments': 'src/public/payments.ts',
+  'nestjs-order-timeout/rabbit': 'src/public/rabbit.ts',
+  'nestjs-order-timeout/timeouts': 'src/public/timeouts.ts',
+  'nestjs-order-timeout/transactions': 'src/public/transactions.ts',
   'nestjs-order-timeout/testing': 'src/testing/index.ts',
   'nestjs-order-timeout/alipay': 'src/payments/alipay/index.ts',
   'nestjs-order-timeout/wechat-pay': 'src/payments/wechat-pay/index.ts',
@@ -42,9 +47,19 @@ describe('the public API', () => {
     expect(namesOf(entry).sort()).toEqual(approved.sort());
   });
 
+  it('has at most 60 names at its root, and each name in one place', () => {
+    const own = Object.entries(entries).filter(([name]) => name.split('/')[0] === 'nestjs-order-timeout');
+    const names = own.flatMap(([, entry]) => namesOf(entry));
+    expect(namesOf('src/index.ts').length).toBeLessThanOrEqual(60);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('is what the package lets in, and nothing deeper', () => {
     const { exports } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { exports: object };
-    expect(Object.keys(exports)).toEqual(['.', './testing', './alipay', './wechat-pay', './stripe', './package.json']);
+    const subpaths = Object.keys(entries)
+      .filter((name) => name.startsWith('nestjs-order-timeout/'))
+      .map((name) => name.replace('nestjs-order-timeout', '.'));
+    expect(Object.keys(exports)).toEqual(['.', ...subpaths, './package.json']);
   });
 
   it('is type-checked from src, so that the examples need no build', () => {

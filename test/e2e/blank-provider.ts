@@ -1,4 +1,4 @@
-import { type PaymentProvider } from '../../src';
+import { type PaymentProvider } from '../../src/public/payments';
 
 /** Posts notifications whose signature is a blank at the end, which only the raw body has. */
 export const blankProvider: PaymentProvider = {

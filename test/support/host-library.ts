@@ -1,4 +1,4 @@
-import { type Transaction } from '../../src';
+import { type Transaction } from '../../src/public/transactions';
 
 /** A transaction of a host, with what the host writes itself. */
 export interface HostTransaction {

@@ -1,7 +1,6 @@
 import { ConsoleLogger, Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
-  DONE,
   Inventory,
   type NewOrder,
   OnOrder,
@@ -9,13 +8,16 @@ import {
   type OrderEvent,
   Orders,
   OrderTimeoutModule,
-  Outbox,
+} from '../../src';
+import { Outbox } from '../../src/public/rabbit';
+import {
+  DONE,
   TimeoutEngine,
   TimeoutHandler,
   TimeoutObservers,
   type TimeoutOutcome,
   TimeoutScheduler,
-} from '../../src';
+} from '../../src/public/timeouts';
 import { type EntityManager } from 'typeorm';
 import { createDatabase, type TestDatabase } from './database';
 import { Recorder, until } from './engine';

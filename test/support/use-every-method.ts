@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { type Transaction } from '../../src';
+import { type Transaction } from '../../src/public/transactions';
 import { uuidv7 } from 'uuidv7';
 import { type HostShop, REMINDER } from './host-shop';
 

@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { fromPrisma } from '../../../src';
+import { fromPrisma } from '../../../src/public/transactions';
 import { describeHostLibraries } from '../../support/describe-host-libraries';
 import { type HostLibrary, type HostTransaction, inSavepoint } from '../../support/host-library';
 import { type Prisma, PrismaClient } from './generated/client';

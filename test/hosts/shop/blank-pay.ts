@@ -1,4 +1,4 @@
-import { type PaymentProvider } from 'nestjs-order-timeout';
+import { type PaymentProvider } from 'nestjs-order-timeout/payments';
 
 /** Signs its notifications with a blank at the end, which only the raw body has. */
 export const blankPay: PaymentProvider = {

@@ -1,4 +1,4 @@
-import { type DueTimeout, TimeoutHandler } from 'nestjs-order-timeout';
+import { type DueTimeout, TimeoutHandler } from 'nestjs-order-timeout/timeouts';
 import { type EntityManager } from 'typeorm';
 import { Basket } from './basket.js';
 

@@ -1,5 +1,5 @@
 import { type INestApplication, VersioningType } from '@nestjs/common';
-import { RabbitServer } from 'nestjs-order-timeout';
+import { RabbitServer } from 'nestjs-order-timeout/rabbit';
 import { tryOut } from './try-out.js';
 
 /**

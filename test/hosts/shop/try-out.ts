@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { type INestApplication } from '@nestjs/common';
 import { connect } from 'amqplib';
-import { Orders, TimeoutScheduler } from 'nestjs-order-timeout';
+import { Orders } from 'nestjs-order-timeout';
+import { TimeoutScheduler } from 'nestjs-order-timeout/timeouts';
 import { DataSource } from 'typeorm';
 import { Basket } from './basket.js';
 import { type Answer, type Call, shopClient } from './shop-client.js';

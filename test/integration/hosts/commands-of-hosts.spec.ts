@@ -2,7 +2,8 @@ import { Controller, type INestApplication, Module, type Type } from '@nestjs/co
 import { NestFactory } from '@nestjs/core';
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { connect, type ChannelModel, type ConsumeMessage } from 'amqplib';
-import { Inventory, Orders, OrderTimeoutModule, RABBIT_TRANSPORT, RabbitServer } from '../../../src';
+import { Inventory, Orders, OrderTimeoutModule } from '../../../src';
+import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/public/rabbit';
 import { RabbitClient } from '../../../src/rabbit';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';

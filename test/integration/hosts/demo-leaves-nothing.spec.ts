@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { clearBroker } from '../../../examples/demo/servers/broker-room';
-import { OrderTimeoutModule, TimeoutEngine } from '../../../src';
+import { OrderTimeoutModule } from '../../../src';
+import { TimeoutEngine } from '../../../src/public/timeouts';
 import { createDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost } from '../../support/rabbit-vhost';

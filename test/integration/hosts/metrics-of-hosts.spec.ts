@@ -3,7 +3,9 @@ import { type INestApplication, Module, type ModuleMetadata } from '@nestjs/comm
 import { NestFactory } from '@nestjs/core';
 import { collectDefaultMetrics, Counter, type OpenMetricsContentType, Registry } from 'prom-client';
 import request from 'supertest';
-import { Metrics, OperationsModule, Outbox, ParkedTimeouts, OrderTimeoutModule } from '../../../src';
+import { Metrics, OperationsModule, OrderTimeoutModule } from '../../../src';
+import { Outbox } from '../../../src/public/rabbit';
+import { ParkedTimeouts } from '../../../src/public/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 

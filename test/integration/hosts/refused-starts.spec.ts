@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type INestApplication, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type DataSource } from 'typeorm';
-import {
-  migrate,
-  Orders,
-  orderTimeoutMigrations,
-  OrderTimeoutModule,
-  type OrderTimeoutOptions,
-  TimeoutsModule,
-} from '../../../src';
+import { migrate, Orders, orderTimeoutMigrations, OrderTimeoutModule, type OrderTimeoutOptions } from '../../../src';
+import { TimeoutsModule } from '../../../src/public/timeouts';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 

@@ -4,18 +4,14 @@ import { type INestApplication, type LoggerService, Module } from '@nestjs/commo
 import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
 import { uuidv7 } from 'uuidv7';
+import { Inventory, OperationsModule, Orders, OrderTimeoutModule } from '../../../src';
+import { Outbox, RabbitServer } from '../../../src/public/rabbit';
 import {
-  Inventory,
-  OperationsModule,
-  Orders,
-  OrderTimeoutModule,
-  Outbox,
-  RabbitServer,
   TimeoutHandler,
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
   TimeoutScheduler,
-} from '../../../src';
+} from '../../../src/public/timeouts';
 import { createDatabase, serverUrl, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { stretched } from '../../support/machine-load';

@@ -5,9 +5,8 @@ import {
   OnOrderInTransaction,
   type OrderDelivery,
   type OrderEvent,
-  ParkedTimeouts,
-  TimeoutEngine,
 } from '../../../src';
+import { ParkedTimeouts, TimeoutEngine } from '../../../src/public/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

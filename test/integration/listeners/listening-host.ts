@@ -1,6 +1,7 @@
 import { ConsoleLogger, type INestApplication, Module, type Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Inventory, Orders, OrderTimeoutModule, type OrderTimeoutOptions, TimeoutObservers } from '../../../src';
+import { Inventory, Orders, OrderTimeoutModule, type OrderTimeoutOptions } from '../../../src';
+import { TimeoutObservers } from '../../../src/public/timeouts';
 import { type NewOrder } from '../../../src';
 import { type TestDatabase } from '../../support/database';
 import { Recorder, untilServed } from '../../support/engine';

@@ -1,5 +1,6 @@
 import { Injectable, Scope } from '@nestjs/common';
-import { OnOrder, OnOrderInTransaction, TimeoutHandler } from '../../../src';
+import { OnOrder, OnOrderInTransaction } from '../../../src';
+import { TimeoutHandler } from '../../../src/public/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { startHost } from './listening-host';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { type Transaction } from '../../../src';
+import { type Transaction } from '../../../src/public/transactions';
 import { type PlaceResult } from '../../../src/orders/model/new-order';
 import { fill, KEEPING, newOrder, openShop, type Shop } from './shop';
 

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { Client } from 'pg';
-import { AbortedTransactionError, type Transaction } from '../../../src';
+import { AbortedTransactionError, type Transaction } from '../../../src/public/transactions';
 import { ownTransaction } from '../../../src/database';
 import { type OrderEventType } from '../../../src/orders/model/transition';
 import { fill, KEEPING, newOrder, openShop, type Shop, unmatchedOf } from './shop';

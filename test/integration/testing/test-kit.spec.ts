@@ -1,20 +1,18 @@
 import { type DynamicModule, Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { type EntityManager } from 'typeorm';
+import { Orders, OrderTimeoutModule } from '../../../src';
+import { ORDER_PAYMENT, ORDER_REMINDER } from '../../../src/public/orders';
 import {
   DONE,
   type DueTimeout,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
-  Orders,
-  OrderTimeoutModule,
   TimeoutHandler,
   type TimeoutHandlerSingle,
   TimeoutObservers,
   type TimeoutOutcome,
   TimeoutScheduler,
   TimeoutsModule,
-} from '../../../src';
+} from '../../../src/public/timeouts';
 import { OrderTimeoutTestKit, ScriptedPaymentProvider } from '../../../src/testing';
 import { createDatabase, type TestDatabase } from '../../support/database';
 

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { ParkedTimeouts, type WebhookEndpoint } from '../../../src';
+import { type WebhookEndpoint } from '../../../src';
+import { ParkedTimeouts } from '../../../src/public/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

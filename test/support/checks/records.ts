@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
+import { ORDER_LATE_WATCH } from 'nestjs-order-timeout/orders';
 import { DataSource } from 'typeorm';
 import {
   type HistoryFact,

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
-import { InvalidOptionsError, OrderTimeoutModule, TimeoutsModule } from '../../../src';
+import { InvalidOptionsError, OrderTimeoutModule } from '../../../src';
+import { TimeoutsModule } from '../../../src/public/timeouts';
 import { resolveOrderTimeoutOptions } from '../../../src/module/order-timeout-options';
 import { resolveTimeoutsOptions } from '../../../src/timeouts';
 

@@ -4,7 +4,7 @@ import { type PgDatabase, type PgQueryResultHKT, pgTable, text } from 'drizzle-o
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { Pool } from 'pg';
 import postgres from 'postgres';
-import { fromDrizzle } from '../../../../src';
+import { fromDrizzle } from '../../../../src/public/transactions';
 import { type HostLibrary, type HostTransaction } from '../../../support/host-library';
 
 type Database = PgDatabase<PgQueryResultHKT>;

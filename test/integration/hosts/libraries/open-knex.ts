@@ -1,5 +1,5 @@
 import { knex, type Knex } from 'knex';
-import { fromKnex } from '../../../../src';
+import { fromKnex } from '../../../../src/public/transactions';
 import { type HostLibrary, type HostTransaction } from '../../../support/host-library';
 
 const hostOf = (trx: Knex.Transaction): HostTransaction => ({

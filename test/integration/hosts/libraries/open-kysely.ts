@@ -1,6 +1,6 @@
 import { CamelCasePlugin, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Pool } from 'pg';
-import { fromKysely } from '../../../../src';
+import { fromKysely } from '../../../../src/public/transactions';
 import { type HostLibrary, type HostTransaction, inSavepoint } from '../../../support/host-library';
 
 interface Tables {

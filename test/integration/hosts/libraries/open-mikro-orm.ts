@@ -1,5 +1,5 @@
 import { type EntityManager, EntitySchema, IsolationLevel, MikroORM } from '@mikro-orm/postgresql';
-import { fromMikroOrm } from '../../../../src';
+import { fromMikroOrm } from '../../../../src/public/transactions';
 import { type HostLibrary, type HostTransaction } from '../../../support/host-library';
 
 const HostNote = new EntitySchema<{ text: string }>({

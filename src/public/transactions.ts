@@ -1,0 +1,20 @@
+// Transactions of other libraries, and what a transaction of yours may fail with.
+export {
+  AbortedTransactionError,
+  type DrizzleSql,
+  type DrizzleTransaction,
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromMikroOrm,
+  fromPrisma,
+  type KnexTransaction,
+  type KyselyTransaction,
+  type MikroOrmEntityManager,
+  type PrismaTransaction,
+  type Queryable,
+  type Transaction,
+  type TransactionOptions,
+  UnsupportedIsolationLevelError,
+  UnusableTransactionError,
+} from '../database';
