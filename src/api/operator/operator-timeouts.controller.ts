@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Inject, Post, Query, Param } from '@nestjs/common';
+import { Body, Get, HttpCode, Inject, Param, type PipeTransform, Post, Query } from '@nestjs/common';
 import { type z } from 'zod';
 import { merchantTimeouts } from '../../orders';
 import {
@@ -15,6 +15,7 @@ import { type ParkedRow } from '../../outbox';
 import { fields } from '../../orders/input';
 import { PaymentProviders } from '../../payments';
 import {
+  HttpProblem,
   InputPipe,
   operatorParkedPageSchema,
   operatorRescheduleSchema,
@@ -31,6 +32,20 @@ import { ByOperator, CallerScope, type MerchantScope, type OperatorContext, Requ
 import { type TimeoutView, toTimeoutView } from './order-page';
 import { OperatorController } from './page-actions';
 import { ParkedWork, BrokerMessages, type ParkedMessageView } from './parked-work';
+
+/** The end of a path that names one of these actions. */
+function oneOf<T extends string>(...actions: readonly T[]): PipeTransform<string, T> {
+  return {
+    transform: (value) => {
+      const found = actions.find((action) => action === value);
+      if (found === undefined) throw new HttpProblem('ROUTE_NOT_FOUND', `there is no action ${value}`);
+      return found;
+    },
+  };
+}
+
+const replayOrDiscard = oneOf('replay', 'discard');
+const pauseOrResume = oneOf('pause', 'resume');
 
 type Chosen = z.output<typeof operatorTimeoutsSchema>;
 
@@ -61,17 +76,6 @@ export class OperatorTimeoutsController {
     return this.summary.parkedGroups(this.within(scope));
   }
 
-  @Post('replay')
-  @HttpCode(200)
-  @RequireRole('operate')
-  async replay(
-    @Body(new InputPipe(operatorTimeoutsSchema)) { timeouts, reason }: Chosen,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<{ count: number }> {
-    return { count: await this.work.timeouts({ do: 'replay' }, timeouts, scope, { by, reason }) };
-  }
-
   @Post('reschedule')
   @HttpCode(200)
   @RequireRole('operate')
@@ -83,15 +87,16 @@ export class OperatorTimeoutsController {
     return { count: await this.work.timeouts({ do: 'reschedule', afterMs }, timeouts, scope, { by, reason }) };
   }
 
-  @Post('discard')
+  @Post(':action')
   @HttpCode(200)
   @RequireRole('operate')
-  async discard(
+  async change(
+    @Param('action', replayOrDiscard) action: 'replay' | 'discard',
     @Body(new InputPipe(operatorTimeoutsSchema)) { timeouts, reason }: Chosen,
     @ByOperator() by: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
-    return { count: await this.work.timeouts({ do: 'discard' }, timeouts, scope, { by, reason }) };
+    return { count: await this.work.timeouts({ do: action }, timeouts, scope, { by, reason }) };
   }
 
   private within({ merchants }: MerchantScope): TimeoutScope | undefined {
@@ -124,28 +129,17 @@ export class OperatorMessagesController {
     return this.work.rows(limit);
   }
 
-  @Post('outbox/parked/replay')
+  @Post('outbox/parked/:action')
   @HttpCode(200)
   @RequireRole('operate')
-  async replayRows(
+  async changeRows(
+    @Param('action', replayOrDiscard) action: 'replay' | 'discard',
     @Body(new InputPipe(chosenRowsSchema)) { ids, reason }: ChosenMessages,
     @ByOperator() by: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
     assertForAllMessages(scope);
-    return { count: await this.work.changeRows('replay', ids, { by, reason }) };
-  }
-
-  @Post('outbox/parked/discard')
-  @HttpCode(200)
-  @RequireRole('operate')
-  async discardRows(
-    @Body(new InputPipe(chosenRowsSchema)) { ids, reason }: ChosenMessages,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<{ count: number }> {
-    assertForAllMessages(scope);
-    return { count: await this.work.changeRows('discard', ids, { by, reason }) };
+    return { count: await this.work.changeRows(action, ids, { by, reason }) };
   }
 
   /** Null: there is no broker, or it does not answer. */
@@ -159,36 +153,17 @@ export class OperatorMessagesController {
     return { messages: await this.messages.list(limit) };
   }
 
-  @Post('messages/parked/replay')
+  @Post('messages/parked/:action')
   @HttpCode(200)
   @RequireRole('operate')
-  replay(
+  async change(
+    @Param('action', replayOrDiscard) action: 'replay' | 'discard',
     @Body(new InputPipe(chosenMessagesSchema)) { ids, reason }: ChosenMessages,
     @ByOperator() by: OperatorContext,
     @CallerScope() scope: MerchantScope,
-  ): Promise<{ count: number | null }> {
-    return this.change('replay', ids, scope, { by, reason });
-  }
-
-  @Post('messages/parked/discard')
-  @HttpCode(200)
-  @RequireRole('operate')
-  discard(
-    @Body(new InputPipe(chosenMessagesSchema)) { ids, reason }: ChosenMessages,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<{ count: number | null }> {
-    return this.change('discard', ids, scope, { by, reason });
-  }
-
-  private async change(
-    action: 'replay' | 'discard',
-    ids: readonly string[],
-    scope: MerchantScope,
-    because: { readonly by: OperatorContext; readonly reason: string },
   ): Promise<{ count: number | null }> {
     assertForAllMessages(scope);
-    return { count: await this.work.changeMessages(action, ids, because) };
+    return { count: await this.work.changeMessages(action, ids, { by, reason }) };
   }
 }
 
@@ -222,52 +197,21 @@ export class OperatorControlsController {
     private readonly providers: PaymentProviders,
   ) {}
 
-  @Post('kinds/:kind/pause')
+  @Post('kinds/:kind/:action')
   @HttpCode(200)
   @RequireRole('operate')
-  pauseKind(
+  async changeKind(
     @Param('kind') kind: string,
+    @Param('action', pauseOrResume) action: 'pause' | 'resume',
     @Body(new InputPipe(reasonSchema)) { reason }: Because,
-    @ByOperator() by: OperatorContext,
+    @ByOperator() { actor: by }: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<KindView> {
-    return this.changeKind(kind, true, scope, { by: by.actor, reason });
-  }
-
-  @Post('kinds/:kind/resume')
-  @HttpCode(200)
-  @RequireRole('operate')
-  resumeKind(
-    @Param('kind') kind: string,
-    @Body(new InputPipe(reasonSchema)) { reason }: Because,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<KindView> {
-    return this.changeKind(kind, false, scope, { by: by.actor, reason });
-  }
-
-  @Post('providers/:name/pause')
-  @HttpCode(200)
-  @RequireRole('operate')
-  pauseProvider(
-    @Param('name', providerName) name: string,
-    @Body(new InputPipe(reasonSchema)) { reason }: Because,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<ProviderView> {
-    return this.changeProvider(name, { pause: true }, scope, { by: by.actor, reason });
-  }
-
-  @Post('providers/:name/resume')
-  @HttpCode(200)
-  @RequireRole('operate')
-  resumeProvider(
-    @Param('name', providerName) name: string,
-    @Body(new InputPipe(reasonSchema)) { reason }: Because,
-    @ByOperator() by: OperatorContext,
-    @CallerScope() scope: MerchantScope,
-  ): Promise<ProviderView> {
-    return this.changeProvider(name, { pause: false }, scope, { by: by.actor, reason });
+    assertForAll(scope);
+    const { kinds, controls } = this.engine;
+    if (!kinds.includes(kind)) throw unknownKind(kinds);
+    const { pause } = await controls.change(`kind:${kind}`, { pause: action === 'pause' }, { by, reason });
+    return { kind, paused: pause !== null, pause };
   }
 
   @Post('providers/:name/limit')
@@ -276,18 +220,23 @@ export class OperatorControlsController {
   limitProvider(
     @Param('name', providerName) name: string,
     @Body(new InputPipe(providerLimitSchema)) { reason, perSecond }: Because & { perSecond: number | null },
-    @ByOperator() by: OperatorContext,
+    @ByOperator() { actor: by }: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<ProviderView> {
-    return this.changeProvider(name, { perSecond }, scope, { by: by.actor, reason });
+    return this.changeProvider(name, { perSecond }, scope, { by, reason });
   }
 
-  private async changeKind(kind: string, pause: boolean, scope: MerchantScope, why: Why): Promise<KindView> {
-    assertForAll(scope);
-    const { kinds, controls } = this.engine;
-    if (!kinds.includes(kind)) throw unknownKind(kinds);
-    const changed = await controls.change(`kind:${kind}`, { pause }, why);
-    return { kind, paused: changed.pause !== null, pause: changed.pause };
+  @Post('providers/:name/:action')
+  @HttpCode(200)
+  @RequireRole('operate')
+  pauseProvider(
+    @Param('name', providerName) name: string,
+    @Param('action', pauseOrResume) action: 'pause' | 'resume',
+    @Body(new InputPipe(reasonSchema)) { reason }: Because,
+    @ByOperator() { actor: by }: OperatorContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<ProviderView> {
+    return this.changeProvider(name, { pause: action === 'pause' }, scope, { by, reason });
   }
 
   private async changeProvider(

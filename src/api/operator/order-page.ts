@@ -1,13 +1,14 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { ownQuery } from '../../database';
-import { type Inventory, type Reservation } from '../../inventory';
+import { Inventory, type Reservation } from '../../inventory';
 import {
-  type Orders,
-  type ReadDossier,
+  Orders,
+  ReadDossier,
   type AttemptView,
   type HistoryEntry,
   type OrderDossier,
   type OrderView,
-  type ListOrders,
+  ListOrders,
   type OrderList,
   type OrderPage,
   type DossierRefund,
@@ -15,24 +16,28 @@ import {
   PAYMENT_REFUND,
 } from '../../orders';
 import { unsentEventsOf, type UnsentEvent } from '../../outbox';
-import { type ResolvedTimeoutsOptions, type TimeoutSummary, type TimeoutRecord } from '../../timeouts';
+import {
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutSummary,
+  type TimeoutRecord,
+} from '../../timeouts';
 import { type MerchantScope } from '../http';
 
-interface Dependencies {
-  readonly orders: Orders;
-  readonly dossiers: ReadDossier;
-  readonly timeouts: TimeoutSummary;
-  readonly inventory: Inventory;
-  readonly options: ResolvedTimeoutsOptions;
-}
-
 /** Reads everything about one order that operators may see. */
+@Injectable()
 export class ReadOrderPage {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly orders: Orders,
+    private readonly dossiers: ReadDossier,
+    private readonly timeouts: TimeoutSummary,
+    private readonly inventory: Inventory,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
+  ) {}
 
   /** Undefined: there is no such order. */
   async execute(orderId: string): Promise<OrderPageView | undefined> {
-    const { orders, dossiers, timeouts, inventory, options } = this.deps;
+    const { orders, dossiers, timeouts, inventory, options } = this;
     const dossier = await dossiers.execute(orderId);
     const order = dossier && (await orders.get(orderId));
     if (!order) return undefined;
@@ -213,9 +218,10 @@ const ORDER_ID = /^[A-Za-z0-9_:.-]{1,64}$/;
 const TRACE = /^(?:[0-9a-f]{2}-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/;
 
 /** Finds orders for the operator page. */
+@Injectable()
 export class SearchOrders {
   constructor(
-    private readonly orders: Pick<Orders, 'get'>,
+    private readonly orders: Orders,
     private readonly listing: ListOrders,
   ) {}
 
@@ -253,18 +259,17 @@ export interface RefundView extends DossierRefund {
   readonly timeout: TimeoutView;
 }
 
-interface RefundDependencies {
-  readonly dossiers: ReadDossier;
-  readonly timeouts: TimeoutSummary;
-  readonly options: ResolvedTimeoutsOptions;
-}
-
 /** Lists refunds that are not done. Each has a timeout, which is parked if the refund has failed for good. */
+@Injectable()
 export class ListRefunds {
-  constructor(private readonly deps: RefundDependencies) {}
+  constructor(
+    private readonly dossiers: ReadDossier,
+    private readonly timeouts: TimeoutSummary,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
+  ) {}
 
   async execute(state: 'failed' | 'pending', limit: number, { merchants }: MerchantScope): Promise<RefundView[]> {
-    const { dossiers, timeouts, options } = this.deps;
+    const { dossiers, timeouts, options } = this;
     const scope = merchants && merchantTimeouts(options.schema, merchants);
     const found = await timeouts.ofKind(PAYMENT_REFUND, state === 'failed' ? 'parked' : 'pending', limit, scope);
     const refunds = await dossiers.refunds(found.map(({ key }) => key));

@@ -1,24 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
-import { type Clock, withTimeout } from '../../clock';
+import { CLOCK, type Clock, withTimeout } from '../../clock';
 import { ownQuery } from '../../database';
 import {
   merchantTimeouts,
   ORDER_PAYMENT,
-  type SummarizeOrders,
-  type UnmatchedPayments,
+  SummarizeOrders,
+  UnmatchedPayments,
   type OrderSummary,
   PAYMENT_REFUND,
 } from '../../orders';
-import { type Outbox, type OutboxBacklog } from '../../outbox';
-import { type PaymentProviders, type BreakerState, ResilientProvider } from '../../payments';
-import { type RabbitClient } from '../../rabbit';
+import { Outbox, type OutboxBacklog } from '../../outbox';
+import { PaymentProviders, type BreakerState, ResilientProvider } from '../../payments';
+import { RabbitClient } from '../../rabbit';
 import {
   COUNT_LIMIT,
   MINUTE_LIMIT,
   oldestOverdue,
+  RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
-  type TimeoutEngine,
-  type TimeoutSummary,
+  TimeoutEngine,
+  TimeoutSummary,
   type Control,
   type ControlReason,
   type DueCounts,
@@ -29,20 +31,57 @@ import {
   type TimeoutObserver,
 } from '../../timeouts';
 import { type MerchantScope } from '../http';
-import { type BrokerMessages, SharedAnswer } from './parked-work';
+import { BrokerMessages, SharedAnswer } from './parked-work';
 
-interface Dependencies {
-  readonly options: ResolvedTimeoutsOptions;
-  readonly engine: TimeoutEngine;
-  readonly client: RabbitClient;
-  readonly outbox: Outbox;
-  readonly timeouts: TimeoutSummary;
-  readonly orders: SummarizeOrders;
-  readonly unmatched: UnmatchedPayments;
-  readonly providers: PaymentProviders;
-  readonly messages: BrokerMessages;
-  readonly lateness: Lateness;
-  readonly clock: Clock;
+/** What brings timeouts to their handlers, in the words of the page. */
+const CLOCKS = ['message', 'sweep', 'access'] as const;
+
+type ClockName = (typeof CLOCKS)[number];
+
+/** How late the last timeouts of this process were, in milliseconds after their deadlines. Null: there were none. */
+interface ClockLateness {
+  readonly clock: ClockName;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  /** How many timeouts these numbers are of. */
+  readonly count: number;
+}
+
+const KEPT = 1_000;
+
+const CLOCK_OF: Readonly<Record<TimeoutCause, ClockName | undefined>> = {
+  message: 'message',
+  sweep: 'sweep',
+  passive: 'access',
+  operator: undefined,
+};
+
+/** Keeps how late the last 1,000 timeouts of each clock were. */
+export class Lateness implements Pick<TimeoutObserver, 'settled'> {
+  private readonly samples = new Map<ClockName, { readonly values: number[]; next: number }>();
+
+  settled(_kind: string, rows: readonly SettledRow[], nowMs: number): void {
+    for (const { due, outcome } of rows) {
+      const clock = CLOCK_OF[due.cause];
+      // A wait for a provider says nothing about punctuality.
+      if (clock && outcome.type === 'done') this.add(clock, Math.max(0, nowMs - due.dueAt.getTime()));
+    }
+  }
+
+  read(): ClockLateness[] {
+    return CLOCKS.map((clock) => {
+      const sorted = [...(this.samples.get(clock)?.values ?? [])].sort((a, b) => a - b);
+      const at = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
+      return { clock, p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length };
+    });
+  }
+
+  private add(clock: ClockName, lateMs: number): void {
+    const sample = this.samples.get(clock) ?? { values: [], next: 0 };
+    sample.values[sample.next] = Math.round(lateMs);
+    sample.next = (sample.next + 1) % KEPT;
+    this.samples.set(clock, sample);
+  }
 }
 
 /** Everybody who looks within a second gets the same answer. */
@@ -54,11 +93,24 @@ const PATIENCE_MS = 2_000;
 const BACKLOG_MS = 1_000;
 
 /** Reads the state of everything when somebody looks. Nothing is read while nobody does. */
+@Injectable()
 export class ReadOverview {
   private readonly answers: SharedAnswer<Overview>;
 
-  constructor(private readonly deps: Dependencies) {
-    this.answers = new SharedAnswer(deps.clock, GOOD_MS);
+  constructor(
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly engine: TimeoutEngine,
+    private readonly client: RabbitClient,
+    private readonly outbox: Outbox,
+    private readonly timeouts: TimeoutSummary,
+    private readonly orders: SummarizeOrders,
+    private readonly unmatched: UnmatchedPayments,
+    private readonly providers: PaymentProviders,
+    private readonly messages: BrokerMessages,
+    private readonly lateness: Lateness,
+  ) {
+    this.answers = new SharedAnswer(clock, GOOD_MS);
   }
 
   /** Takes at most about two seconds, even if the database does not answer. */
@@ -67,7 +119,7 @@ export class ReadOverview {
   }
 
   private async read(merchants: readonly string[] | undefined): Promise<Overview> {
-    const { clock } = this.deps;
+    const { clock } = this;
     const reading = this.stored(merchants).catch(() => undefined);
     const [stored, known] = await Promise.all([
       withTimeout<StoredFacts | undefined>(clock, PATIENCE_MS, reading, undefined),
@@ -78,7 +130,7 @@ export class ReadOverview {
 
   /** On three connections at most, because requests need the others. */
   private async stored(merchants: readonly string[] | undefined): Promise<StoredFacts> {
-    const { timeouts, orders, unmatched, options } = this.deps;
+    const { timeouts, orders, unmatched, options } = this;
     const { dataSource, schema } = options;
     const scope = merchants && merchantTimeouts(schema, merchants);
     const [summary, ofTimeouts, others] = await Promise.all([
@@ -101,12 +153,12 @@ export class ReadOverview {
 
   /** Null: it takes too long, because a great many messages wait for a broker. */
   private backlog(): Promise<OutboxBacklog | null> {
-    const { clock, outbox, options } = this.deps;
-    return withTimeout<OutboxBacklog | null>(clock, BACKLOG_MS, outbox.backlog(options.dataSource), null);
+    const backlog = this.outbox.backlog(this.options.dataSource);
+    return withTimeout<OutboxBacklog | null>(this.clock, BACKLOG_MS, backlog, null);
   }
 
   private async known(): Promise<KnownFacts> {
-    const { engine, client, lateness, messages } = this.deps;
+    const { engine, client, lateness, messages } = this;
     const { path, kinds, controls } = engine;
     return {
       kinds,
@@ -116,8 +168,8 @@ export class ReadOverview {
       messagePath: path.state,
       doubt: path.doubt,
       lateness: lateness.read(),
-      providers: providerStates(this.deps.providers, controls),
-      parkedMessages: await withTimeout(this.deps.clock, PATIENCE_MS, messages.count(), null),
+      providers: providerStates(this.providers, controls),
+      parkedMessages: await withTimeout(this.clock, PATIENCE_MS, messages.count(), null),
     };
   }
 }
@@ -275,55 +327,4 @@ function providerStates(providers: PaymentProviders, controls: Controls): Provid
     const limitPerSecond = limit?.perSecond ?? null;
     return [{ name, breaker, paused: pause !== null, pause, limitPerSecond, configuredPerSecond }];
   });
-}
-
-/** What brings timeouts to their handlers, in the words of the page. */
-const CLOCKS = ['message', 'sweep', 'access'] as const;
-
-type ClockName = (typeof CLOCKS)[number];
-
-/** How late the last timeouts of this process were, in milliseconds after their deadlines. Null: there were none. */
-interface ClockLateness {
-  readonly clock: ClockName;
-  readonly p50Ms: number | null;
-  readonly p99Ms: number | null;
-  /** How many timeouts these numbers are of. */
-  readonly count: number;
-}
-
-const KEPT = 1_000;
-
-const CLOCK_OF: Readonly<Record<TimeoutCause, ClockName | undefined>> = {
-  message: 'message',
-  sweep: 'sweep',
-  passive: 'access',
-  operator: undefined,
-};
-
-/** Keeps how late the last 1,000 timeouts of each clock were. */
-export class Lateness implements Pick<TimeoutObserver, 'settled'> {
-  private readonly samples = new Map<ClockName, { readonly values: number[]; next: number }>();
-
-  settled(_kind: string, rows: readonly SettledRow[], nowMs: number): void {
-    for (const { due, outcome } of rows) {
-      const clock = CLOCK_OF[due.cause];
-      // A wait for a provider says nothing about punctuality.
-      if (clock && outcome.type === 'done') this.add(clock, Math.max(0, nowMs - due.dueAt.getTime()));
-    }
-  }
-
-  read(): ClockLateness[] {
-    return CLOCKS.map((clock) => {
-      const sorted = [...(this.samples.get(clock)?.values ?? [])].sort((a, b) => a - b);
-      const at = (share: number): number | null => sorted[Math.ceil(share * sorted.length) - 1] ?? null;
-      return { clock, p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length };
-    });
-  }
-
-  private add(clock: ClockName, lateMs: number): void {
-    const sample = this.samples.get(clock) ?? { values: [], next: 0 };
-    sample.values[sample.next] = Math.round(lateMs);
-    sample.next = (sample.next + 1) % KEPT;
-    this.samples.set(clock, sample);
-  }
 }

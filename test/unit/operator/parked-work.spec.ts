@@ -6,13 +6,12 @@ const because = { by: { cause: 'operator', actor: 'jane' }, reason: 'a test' } a
 const FORGED = 'x\n[Nest] operator "joe": discard';
 
 describe('the log of what operators do with parked work', () => {
-  const work = new ParkedWork({
-    schema: 'order_timeout',
-    timeouts: { replay: async () => 0 },
-    notes: { execute: async () => undefined },
-    messages: { change: async () => 0 },
-    rows: {},
-  } as unknown as ConstructorParameters<typeof ParkedWork>[0]);
+  type Parts = ConstructorParameters<typeof ParkedWork>;
+  const options = { schema: 'order_timeout' };
+  const timeouts = { replay: async () => 0 };
+  const notes = { execute: async () => undefined };
+  const messages = { change: async () => 0 };
+  const work = new ParkedWork(...([options, timeouts, notes, messages] as unknown as Parts));
   const lines: string[] = [];
 
   beforeAll(() => jest.spyOn(Logger.prototype, 'log').mockImplementation((line: string) => void lines.push(line)));
