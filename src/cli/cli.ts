@@ -36,18 +36,20 @@ export class Cli {
     });
   }
 
-  /** Runs `work` with the use cases of the service. */
-  async withUseCases<T>(
-    { verbose = false }: CommonOptions,
-    work: (context: INestApplicationContext, config: ServiceConfig) => Promise<T>,
-  ): Promise<T> {
-    const config = loadCommandConfig(this.environment, ['DATABASE_URL']);
-    const context = await openCommandContext(config, this.logger(verbose));
-    try {
-      return await work(context, config);
-    } finally {
-      await context.close();
-    }
+  /** The same for a command that needs the use cases of the service. */
+  acts<A extends unknown[], O extends CommonOptions>(
+    command: Command,
+    work: (context: INestApplicationContext, options: O, ...args: A) => Promise<Report>,
+  ): Command {
+    return this.does<A, O>(command, async (options, ...args) => {
+      const config = loadCommandConfig(this.environment, ['DATABASE_URL']);
+      const context = await openCommandContext(config, this.logger(options.verbose ?? false));
+      try {
+        return await work(context, options, ...args);
+      } finally {
+        await context.close();
+      }
+    });
   }
 
   /** Runs `work` with a connection to the database. */

@@ -4,9 +4,14 @@ import {
   Controller,
   createParamDecorator,
   type ExecutionContext,
+  HttpCode,
   Inject,
   Injectable,
+  Post,
   SetMetadata,
+  type Type,
+  UseFilters,
+  UseGuards,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { HttpAdapterHost, Reflector } from '@nestjs/core';
@@ -25,6 +30,7 @@ import {
   SECURITY_HEADERS,
   tokenOf,
 } from './operator-sessions';
+import { ProblemFilter } from './problem.filter';
 import { RateLimits } from './rate-limits';
 
 /** Injection token: the keys, or `open` if the host protects the routes itself. */
@@ -36,11 +42,23 @@ const ROLE = 'order-timeout:operator-role';
 
 const PAGE = 'order-timeout:operator-page';
 
+/** The route of an action, which answers 200. */
+export const Action = (path: string): MethodDecorator => applyDecorators(Post(path), HttpCode(200));
+
 /** A key with any one of these scopes may call the route. */
 export const RequireScope = (...scopes: [ApiScope, ...ApiScope[]]): MethodDecorator => SetMetadata(SCOPES, scopes);
 
 /** Who may call the route from the operator page: an operator with the role, or anybody. */
 export const RequireRole = (role: OperatorRole | 'nobody'): MethodDecorator => SetMetadata(ROLE, role);
+
+/** A controller of the HTTP API, whose callers have keys. */
+export function ApiController(path: string, ...guards: Type<CanActivate>[]): ClassDecorator {
+  return applyDecorators(
+    Controller({ path, version: VERSION_NEUTRAL }),
+    UseGuards(CallerGuard, ...guards),
+    UseFilters(ProblemFilter),
+  );
+}
 
 /** A controller of the operator page, at `operator` or below it. CallerGuard admits sessions to it, and to no other. */
 export function PageController(path: string): ClassDecorator {

@@ -1,5 +1,6 @@
 export { type ApiRequest, CallerScope, MerchantScope, pathOf, remoteNetworkOf } from './api-request';
 export {
+  Action,
   API_KEYS,
   ByCaller,
   ByOperator,

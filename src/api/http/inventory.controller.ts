@@ -1,20 +1,17 @@
-import { Body, Controller, Get, Inject, Param, Put, Req, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
+import { Body, Get, Inject, Param, Put, Req } from '@nestjs/common';
 import { ChangeStock, Inventory, type StockLevel, StockOwners } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { fields } from '../../orders/input';
 import { HttpProblem, InputPipe, reject, rejectStock, type StockChange, stockChangeSchema } from '../input';
-import { CallerGuard, RequireScope } from './caller.guard';
+import { ApiController, RequireScope } from './caller.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
-import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
 
 /**
  * Changes and reads stock. A key that is limited to merchants changes their SKUs, and reads their and the shared SKUs.
  */
-@Controller({ path: 'inventory', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard)
-@UseFilters(ProblemFilter)
+@ApiController('inventory')
 export class InventoryController {
   private readonly owners: StockOwners;
 

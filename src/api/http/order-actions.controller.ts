@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, Req, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
+import { Body, Param, Req } from '@nestjs/common';
 import {
   type ActionContext,
   type NewDeadline,
@@ -24,30 +24,25 @@ import {
   reasonSchema,
   refundSchema,
 } from '../input';
-import { ByCaller, CallerGuard, RequireRole, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireRole, RequireScope } from './caller.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard } from './order-scope.guard';
-import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
 
 /** Actions on one order, of shops and operators. */
-@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard, OrderScopeGuard)
-@UseFilters(ProblemFilter)
+@ApiController('orders/:id', OrderScopeGuard)
 export class OrderActionsController {
   constructor(protected readonly orders: Orders) {}
 
-  @Post('pay-check')
-  @HttpCode(200)
+  @Action('pay-check')
   @RequireScope('orders:write')
   @RequireRole('operate')
   async check(@Param('id', orderId) id: string, @ByCaller() by: ActionContext): Promise<OrderView> {
     return accepted(id, await this.orders.checkPayment(id, { by })).order;
   }
 
-  @Post('extend')
-  @HttpCode(200)
+  @Action('extend')
   @RequireScope('orders:write')
   @RequireRole('operate')
   async extend(
@@ -60,8 +55,7 @@ export class OrderActionsController {
     return accepted(id, await this.orders.extendDeadline({ ...deadline, orderId: id }, { by })).order;
   }
 
-  @Post('cancel')
-  @HttpCode(200)
+  @Action('cancel')
   @RequireScope('orders:write')
   @RequireRole('operate')
   async cancel(
@@ -72,8 +66,7 @@ export class OrderActionsController {
     return accepted(id, await this.orders.cancel({ orderId: id, reason }, { by })).order;
   }
 
-  @Post('auto-close')
-  @HttpCode(200)
+  @Action('auto-close')
   @RequireScope('orders:write')
   @RequireRole('operate')
   async autoClose(
@@ -84,8 +77,7 @@ export class OrderActionsController {
     return accepted(id, await this.orders.setAutoClose({ orderId: id, enabled }, { by })).order;
   }
 
-  @Post('refund')
-  @HttpCode(200)
+  @Action('refund')
   @RequireScope('admin')
   @RequireRole('money')
   async refund(
@@ -96,8 +88,7 @@ export class OrderActionsController {
     return accepted(id, await this.orders.refund({ ...request, orderId: id }, { by }));
   }
 
-  @Post('revive')
-  @HttpCode(200)
+  @Action('revive')
   @RequireScope('admin')
   @RequireRole('money')
   async revive(
@@ -108,8 +99,7 @@ export class OrderActionsController {
     return accepted(id, await this.orders.revive({ orderId: id, reason }, { by })).order;
   }
 
-  @Post('close')
-  @HttpCode(200)
+  @Action('close')
   @RequireScope('admin')
   @RequireRole('operate')
   async close(
@@ -122,14 +112,11 @@ export class OrderActionsController {
 }
 
 /** Operator actions on all orders of a filter. A key that is limited to merchants reaches their orders only. */
-@Controller({ path: 'orders/bulk/actions', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard)
-@UseFilters(ProblemFilter)
+@ApiController('orders/bulk/actions')
 export class BulkActionsController {
   constructor(private readonly orders: Orders) {}
 
-  @Post('extend')
-  @HttpCode(200)
+  @Action('extend')
   @RequireScope('admin')
   @RequireRole('operate')
   extend(
@@ -140,8 +127,7 @@ export class BulkActionsController {
     return this.orders.bulk.extend({ ...request, filter: within(scope, request.filter) }, named(by));
   }
 
-  @Post('cancel')
-  @HttpCode(200)
+  @Action('cancel')
   @RequireScope('admin')
   @RequireRole('operate')
   cancel(
@@ -152,8 +138,7 @@ export class BulkActionsController {
     return this.orders.bulk.cancel({ ...request, filter: within(scope, request.filter) }, named(by));
   }
 
-  @Post('close')
-  @HttpCode(200)
+  @Action('close')
   @RequireScope('admin')
   @RequireRole('operate')
   close(

@@ -1,17 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-  UseGuards,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import {
   accepted,
   InputPipe,
@@ -36,10 +23,9 @@ import {
   type PlaceResult,
   type ReportedPayment,
 } from '../../orders';
-import { ByCaller, CallerGuard, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireScope } from './caller.guard';
 import { type ApiRequest, CallerScope, type MerchantScope } from './api-request';
 import { OrderScopeGuard, scopedOrders } from './order-scope.guard';
-import { ProblemFilter } from './problem.filter';
 
 /** The part of the response that is used. It is the same in Express and Fastify. */
 interface StatusSetter {
@@ -57,9 +43,7 @@ export interface Placement {
 const orderId = new InputPipe(fields.orderId);
 
 /** What only keys may do with orders: place, read, and pay them, and erase their personal data. */
-@Controller({ path: 'orders', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard, OrderScopeGuard)
-@UseFilters(ProblemFilter)
+@ApiController('orders', OrderScopeGuard)
 export class OrdersController {
   constructor(private readonly orders: Orders) {}
 
@@ -81,8 +65,7 @@ export class OrdersController {
     return placed.order;
   }
 
-  @Post('bulk')
-  @HttpCode(200)
+  @Action('bulk')
   @RequireScope('orders:write')
   async placeMany(
     @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: NewOrder[] },
@@ -130,8 +113,7 @@ export class OrdersController {
     return order;
   }
 
-  @Post(':id/paid')
-  @HttpCode(200)
+  @Action(':id/paid')
   @RequireScope('orders:write')
   async paid(
     @Param('id', orderId) id: string,
@@ -144,8 +126,7 @@ export class OrdersController {
     throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
   }
 
-  @Post(':id/erase')
-  @HttpCode(200)
+  @Action(':id/erase')
   @RequireScope('admin')
   async erase(
     @Param('id', orderId) id: string,

@@ -1,15 +1,4 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Inject,
-  Post,
-  Query,
-  UseFilters,
-  UseGuards,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Get, HttpCode, Inject, Post, Query } from '@nestjs/common';
 import { type z } from 'zod';
 import {
   ParkedTimeouts,
@@ -22,18 +11,15 @@ import {
 } from '../../timeouts';
 import { merchantTimeouts } from '../../orders';
 import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
-import { CallerGuard, RequireScope } from './caller.guard';
+import { Action, ApiController, RequireScope } from './caller.guard';
 import { CallerScope, type MerchantScope } from './api-request';
-import { ProblemFilter } from './problem.filter';
 
 interface Chosen {
   readonly timeouts: readonly TimeoutRef[];
 }
 
 /** Operator actions on parked timeouts. A key that is limited to merchants sees only those of their orders. */
-@Controller({ path: 'timeouts/parked', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard)
-@UseFilters(ProblemFilter)
+@ApiController('timeouts/parked')
 export class ParkedTimeoutsController {
   constructor(
     private readonly parked: ParkedTimeouts,
@@ -51,9 +37,8 @@ export class ParkedTimeoutsController {
   }
 
   /** Makes them due now, and resets their number of failed runs. */
-  @Post('replay')
+  @Action('replay')
   @RequireScope('admin')
-  @HttpCode(200)
   async replay(
     @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
@@ -62,9 +47,8 @@ export class ParkedTimeoutsController {
   }
 
   /** Ends them without running their handler. The order of a discarded timeout keeps its status. */
-  @Post('discard')
+  @Action('discard')
   @RequireScope('admin')
-  @HttpCode(200)
   async discard(
     @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
@@ -78,9 +62,7 @@ export class ParkedTimeoutsController {
 }
 
 /** Operator actions on all pending timeouts. Refused for keys that are limited to merchants. */
-@Controller({ path: 'timeouts', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard)
-@UseFilters(ProblemFilter)
+@ApiController('timeouts')
 export class TimeoutOperatorController {
   constructor(private readonly engine: TimeoutEngine) {}
 

@@ -1,22 +1,10 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  UseFilters,
-  UseGuards,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Get, Param, Query } from '@nestjs/common';
 import { type z } from 'zod';
 import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchema } from '../input';
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
-import { ByCaller, CallerGuard, RequireRole, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireRole, RequireScope } from './caller.guard';
 import { CallerScope, type MerchantScope } from './api-request';
-import { ProblemFilter } from './problem.filter';
 import { UnmatchedScope } from './order-scope.guard';
 
 const unmatchedId = new InputPipe(fields.unmatchedId);
@@ -25,9 +13,7 @@ const unmatchedId = new InputPipe(fields.unmatchedId);
  * Operator actions on unmatched payments. A key that is limited to merchants sees the payments of their orders. It does
  * not see payments without an order, because their merchant is unknown.
  */
-@Controller({ path: 'payments/unmatched', version: VERSION_NEUTRAL })
-@UseGuards(CallerGuard)
-@UseFilters(ProblemFilter)
+@ApiController('payments/unmatched')
 export class UnmatchedPaymentsController {
   constructor(
     private readonly orders: Orders,
@@ -45,8 +31,7 @@ export class UnmatchedPaymentsController {
     return this.orders.unmatched.list({ limit, after, merchants });
   }
 
-  @Post(':id/settle')
-  @HttpCode(200)
+  @Action(':id/settle')
   @RequireScope('admin')
   @RequireRole('money')
   async settle(
@@ -59,8 +44,7 @@ export class UnmatchedPaymentsController {
     return accepted(id, await this.orders.unmatched.settle({ id, reason }, { by })).payment;
   }
 
-  @Post(':id/reopen')
-  @HttpCode(200)
+  @Action(':id/reopen')
   @RequireScope('admin')
   @RequireRole('money')
   async reopen(
@@ -73,8 +57,7 @@ export class UnmatchedPaymentsController {
     return accepted(id, await this.orders.unmatched.reopen({ id, reason }, { by })).payment;
   }
 
-  @Post(':id/assign')
-  @HttpCode(200)
+  @Action(':id/assign')
   @RequireScope('admin')
   @RequireRole('money')
   async assign(

@@ -1,39 +1,17 @@
-import {
-  type AssignUnmatchedResult,
-  type CancelOrderResult,
-  type CheckPaymentResult,
-  type CloseOrderResult,
-  type ErasePersonalDataResult,
-  type ExtendDeadlineResult,
-  type PlaceResult,
-  type RefundPaymentResult,
-  type RegisterAttemptResult,
-  type ReopenUnmatchedResult,
-  type ReviveOrderResult,
-  type SetAutoCloseResult,
-  type SettleUnmatchedResult,
-} from '../../orders';
+import { type Orders } from '../../orders';
 import { toSentence } from '../../orders/input';
 import { type SetStockOutcome, type StockLevel } from '../../inventory';
 import { CodedError } from '../../errors';
 
-/** What a use case returns if it refuses. */
+type Returned<T> = { [Key in keyof T]: T[Key] extends (...args: never[]) => Promise<infer Result> ? Result : never };
+
+/** What every use case returns if it refuses. A new one does not compile until its codes are in the table. */
 type Rejection = Extract<
-  | PlaceResult
-  | RegisterAttemptResult
-  | CheckPaymentResult
-  | ExtendDeadlineResult
-  | CancelOrderResult
-  | SetAutoCloseResult
-  | ErasePersonalDataResult
-  | AssignUnmatchedResult
-  | SettleUnmatchedResult
-  | ReopenUnmatchedResult
-  | RefundPaymentResult
-  | ReviveOrderResult
-  | CloseOrderResult,
+  Returned<Orders>[keyof Orders] | Returned<Unmatched>[keyof Unmatched],
   { outcome: 'rejected' }
 >;
+
+type Unmatched = Orders['unmatched'];
 
 /** What the doors themselves refuse, and changes of stock. */
 type OwnRefusal =

@@ -1,9 +1,9 @@
-import { Body, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Get, Param, Query } from '@nestjs/common';
 import { type z } from 'zod';
 import { type PersonalData, RevealPersonalData } from '../../orders';
 import { fields, operatorPageSchema } from '../../orders/input';
 import { accepted, InputPipe, notFound, reasonSchema, refundPageSchema } from '../input';
-import { ByOperator, CallerScope, type MerchantScope, type OperatorContext, RequireRole } from '../http';
+import { Action, ByOperator, CallerScope, type MerchantScope, type OperatorContext, RequireRole } from '../http';
 import {
   ListRefunds,
   type OrderPageView,
@@ -43,8 +43,7 @@ export class OperatorOrdersController {
     return page;
   }
 
-  @Post(':id/reveal')
-  @HttpCode(200)
+  @Action(':id/reveal')
   @RequireRole('reveal')
   async reveal(
     @Param('id', orderId) id: string,

@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Inject, Param, type PipeTransform, Post, Query } from '@nestjs/common';
+import { Body, Get, Inject, Param, type PipeTransform, Query } from '@nestjs/common';
 import { type z } from 'zod';
 import { merchantTimeouts } from '../../orders';
 import {
@@ -28,7 +28,7 @@ import {
   reject,
   type RequestRejectedError,
 } from '../input';
-import { ByOperator, CallerScope, type MerchantScope, type OperatorContext, RequireRole } from '../http';
+import { Action, ByOperator, CallerScope, type MerchantScope, type OperatorContext, RequireRole } from '../http';
 import { type TimeoutView, toTimeoutView } from './order-page';
 import { OperatorController } from './page-actions';
 import { ParkedWork, BrokerMessages, type ParkedMessageView } from './parked-work';
@@ -76,8 +76,7 @@ export class OperatorTimeoutsController {
     return this.summary.parkedGroups(this.within(scope));
   }
 
-  @Post('reschedule')
-  @HttpCode(200)
+  @Action('reschedule')
   @RequireRole('operate')
   async reschedule(
     @Body(new InputPipe(operatorRescheduleSchema)) { timeouts, reason, afterMs }: Chosen & { afterMs: number },
@@ -87,8 +86,7 @@ export class OperatorTimeoutsController {
     return { count: await this.work.timeouts({ do: 'reschedule', afterMs }, timeouts, scope, { by, reason }) };
   }
 
-  @Post(':action')
-  @HttpCode(200)
+  @Action(':action')
   @RequireRole('operate')
   async change(
     @Param('action', replayOrDiscard) action: 'replay' | 'discard',
@@ -129,8 +127,7 @@ export class OperatorMessagesController {
     return this.work.rows(limit);
   }
 
-  @Post('outbox/parked/:action')
-  @HttpCode(200)
+  @Action('outbox/parked/:action')
   @RequireRole('operate')
   async changeRows(
     @Param('action', replayOrDiscard) action: 'replay' | 'discard',
@@ -153,8 +150,7 @@ export class OperatorMessagesController {
     return { messages: await this.messages.list(limit) };
   }
 
-  @Post('messages/parked/:action')
-  @HttpCode(200)
+  @Action('messages/parked/:action')
   @RequireRole('operate')
   async change(
     @Param('action', replayOrDiscard) action: 'replay' | 'discard',
@@ -197,8 +193,7 @@ export class OperatorControlsController {
     private readonly providers: PaymentProviders,
   ) {}
 
-  @Post('kinds/:kind/:action')
-  @HttpCode(200)
+  @Action('kinds/:kind/:action')
   @RequireRole('operate')
   async changeKind(
     @Param('kind') kind: string,
@@ -214,8 +209,7 @@ export class OperatorControlsController {
     return { kind, paused: pause !== null, pause };
   }
 
-  @Post('providers/:name/limit')
-  @HttpCode(200)
+  @Action('providers/:name/limit')
   @RequireRole('operate')
   limitProvider(
     @Param('name', providerName) name: string,
@@ -226,8 +220,7 @@ export class OperatorControlsController {
     return this.changeProvider(name, { perSecond }, scope, { by, reason });
   }
 
-  @Post('providers/:name/:action')
-  @HttpCode(200)
+  @Action('providers/:name/:action')
   @RequireRole('operate')
   pauseProvider(
     @Param('name', providerName) name: string,

@@ -3,11 +3,9 @@ import {
   Body,
   type CallHandler,
   type ExecutionContext,
-  HttpCode,
   Injectable,
   type NestInterceptor,
   Param,
-  Post,
   UseFilters,
   UseGuards,
   UseInterceptors,
@@ -17,6 +15,7 @@ import { z } from 'zod';
 import { type ActionContext, type OrderView } from '../../orders';
 import { fields } from '../../orders/input';
 import {
+  Action,
   type ApiRequest,
   BulkActionsController,
   ByCaller,
@@ -66,8 +65,7 @@ function withoutPersonalData(answer: unknown): unknown {
 @PageActions('orders/:id')
 export class PageOrderActionsController extends OrderActionsController {
   /** Shops give no reason. */
-  @Post('auto-close')
-  @HttpCode(200)
+  @Action('auto-close')
   @RequireRole('operate')
   override async autoClose(
     @Param('id', new InputPipe(fields.orderId)) id: string,

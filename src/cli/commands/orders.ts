@@ -59,16 +59,14 @@ function listCommand(cli: Cli): Command {
     .option('--merchant <id>', 'only orders of this merchant')
     .option('--limit <count>', 'how many', parseCount, 100)
     .option('--after <id>', 'the last id of the previous page');
-  return cli.does<[], ListOptions>(command, (options) =>
-    cli.withUseCases(options, async (context) => {
-      const found = await listOrders(context.get(Orders), options);
-      const rows = found.map((one) => [one.id, one.merchantId, one.status, one.amount, one.currency, one.expiresAt]);
-      const data = found.map(({ id, merchantId, status, amount, currency, expiresAt, createdAt }) => {
-        return { id, merchantId, status, amount, currency, expiresAt, createdAt };
-      });
-      return { data, text: textTable(['id', 'merchant', 'status', 'amount', 'currency', 'deadline'], rows) };
-    }),
-  );
+  return cli.acts<[], ListOptions>(command, async (context, options) => {
+    const found = await listOrders(context.get(Orders), options);
+    const rows = found.map((one) => [one.id, one.merchantId, one.status, one.amount, one.currency, one.expiresAt]);
+    const data = found.map(({ id, merchantId, status, amount, currency, expiresAt, createdAt }) => {
+      return { id, merchantId, status, amount, currency, expiresAt, createdAt };
+    });
+    return { data, text: textTable(['id', 'merchant', 'status', 'amount', 'currency', 'deadline'], rows) };
+  });
 }
 
 /** As many as wanted: a page has a limit of its own, and may end early. */
@@ -92,15 +90,13 @@ async function cursorAfter(orders: Orders, id: string | undefined): Promise<stri
 
 function showCommand(cli: Cli): Command {
   const command = new Command('show').description('show an order and its history').argument('<id>');
-  return cli.does<[string], CommonOptions>(command, (options, id) =>
-    cli.withUseCases(options, async (context) => {
-      const orders = context.get(Orders);
-      const order = await orders.get(id);
-      if (!order) throw notFound(id);
-      const history = await orders.history(id);
-      return { data: { order, history }, text: `${textOf(order)}\n${historyOf(history)}` };
-    }),
-  );
+  return cli.acts<[string], CommonOptions>(command, async (context, options, id) => {
+    const orders = context.get(Orders);
+    const order = await orders.get(id);
+    if (!order) throw notFound(id);
+    const history = await orders.history(id);
+    return { data: { order, history }, text: `${textOf(order)}\n${historyOf(history)}` };
+  });
 }
 
 function extendCommand(cli: Cli): Command {
@@ -145,15 +141,13 @@ function act<O extends ActOptions>(
     .option('--reason <text>', 'for the history of the order')
     .option('--actor <name>', 'who does it, for the history', `cli:${userName()}`)
     .option('--dry-run', 'show what would happen, and change nothing');
-  return cli.does<[string], O>(command, (options, id) =>
-    cli.withUseCases(options, async (context) => {
-      const orders = context.get(Orders);
-      const result = options.dryRun
-        ? await rehearse(dataSourceOf(context), (tx) => change(orders, id, options, tx))
-        : await change(orders, id, options);
-      return outcomeOf(id, result, options.dryRun ?? false);
-    }),
-  );
+  return cli.acts<[string], O>(command, async (context, options, id) => {
+    const orders = context.get(Orders);
+    const result = options.dryRun
+      ? await rehearse(dataSourceOf(context), (tx) => change(orders, id, options, tx))
+      : await change(orders, id, options);
+    return outcomeOf(id, result, options.dryRun ?? false);
+  });
 }
 
 function outcomeOf(id: string, result: Outcome, isDryRun: boolean): Report {

@@ -45,22 +45,17 @@ function listCommand(cli: Cli): Command {
     .addArgument(new Argument('[place]', 'where; without it, everywhere').choices(PARKED_PLACES))
     .option('--about <name>', 'only this kind, command, or event')
     .option('--limit <count>', 'how many of each place', parseCount, 100);
-  return cli.does<[ParkedPlace | undefined], ListOptions>(command, (options, place) =>
-    cli.withUseCases(options, async (context) => {
-      const places = place ? [place] : PARKED_PLACES;
-      const lists: [ParkedPlace, readonly ParkedEntry[]][] = [];
-      for (const each of places) {
-        lists.push([
-          each,
-          await withParkedStore(context, each, (store) => listAll(store, options.limit, options.about)),
-        ]);
-      }
-      return {
-        data: Object.fromEntries(lists.map(([name, entries]) => [name, entries.map(({ details }) => details)])),
-        text: lists.map(([name, entries]) => `${name}: ${entries.length}\n${tableOf(entries)}`).join('\n'),
-      };
-    }),
-  );
+  return cli.acts<[ParkedPlace | undefined], ListOptions>(command, async (context, options, place) => {
+    const places = place ? [place] : PARKED_PLACES;
+    const lists: [ParkedPlace, readonly ParkedEntry[]][] = [];
+    for (const each of places) {
+      lists.push([each, await withParkedStore(context, each, (store) => listAll(store, options.limit, options.about))]);
+    }
+    return {
+      data: Object.fromEntries(lists.map(([name, entries]) => [name, entries.map(({ details }) => details)])),
+      text: lists.map(([name, entries]) => `${name}: ${entries.length}\n${tableOf(entries)}`).join('\n'),
+    };
+  });
 }
 
 function changeCommand(cli: Cli, action: Action, description: string): Command {
@@ -72,8 +67,8 @@ function changeCommand(cli: Cli, action: Action, description: string): Command {
     .option('--about <name>', 'with --all: only this kind, command, or event')
     .option('--dry-run', 'show them, and change nothing');
   if (action === 'discard') command.option('--force', `also timeouts of ${ORDER_PAYMENT}, whose orders then stay open`);
-  return cli.does<[ParkedPlace, string[]], ChangeOptions>(command, (options, place, ids) =>
-    cli.withUseCases(options, (context) => change(cli, context, { action, place, ids, options })),
+  return cli.acts<[ParkedPlace, string[]], ChangeOptions>(command, (context, options, place, ids) =>
+    change(cli, context, { action, place, ids, options }),
   );
 }
 

@@ -54,8 +54,8 @@ function listCommand(cli: Cli): Command {
     .option('--kind <kind>', 'list the pending timeouts of this kind by their keys')
     .option('--limit <count>', 'how many', parseCount, 100)
     .option('--after <key>', 'the last key of the previous page');
-  return cli.does<[], ListOptions>(command, (options) =>
-    cli.withUseCases(options, (context) => (options.kind ? listKind(context, options, options.kind) : counts(context))),
+  return cli.acts<[], ListOptions>(command, (context, options) =>
+    options.kind ? listKind(context, options, options.kind) : counts(context),
   );
 }
 
@@ -78,12 +78,10 @@ async function listKind(
 
 function showCommand(cli: Cli): Command {
   const command = new Command('show').description('show one timeout').argument('<timeout>', 'kind/key', parseTimeout);
-  return cli.does<[TimeoutRef], CommonOptions>(command, (options, ref) =>
-    cli.withUseCases(options, async (context) => {
-      const found = await find(context, ref);
-      return { data: found, text: textPairs({ ...found, payload: JSON.stringify(found.payload) }) };
-    }),
-  );
+  return cli.acts<[TimeoutRef], CommonOptions>(command, async (context, options, ref) => {
+    const found = await find(context, ref);
+    return { data: found, text: textPairs({ ...found, payload: JSON.stringify(found.payload) }) };
+  });
 }
 
 function retryCommand(cli: Cli): Command {
@@ -91,13 +89,11 @@ function retryCommand(cli: Cli): Command {
     .description('make timeouts due now, parked ones too, and reset their failed runs')
     .argument('<timeouts...>', 'kind/key', collect(parseTimeout))
     .option('--dry-run', 'show them, and change nothing');
-  return cli.does<[TimeoutRef[]], ChangeOptions>(command, (options, refs) =>
-    cli.withUseCases(options, async (context) => {
-      const found = await Promise.all(refs.map((ref) => find(context, ref)));
-      if (!options.dryRun) await retry(context, found);
-      return changed(found, 'due now', options.dryRun ?? false);
-    }),
-  );
+  return cli.acts<[TimeoutRef[]], ChangeOptions>(command, async (context, options, refs) => {
+    const found = await Promise.all(refs.map((ref) => find(context, ref)));
+    if (!options.dryRun) await retry(context, found);
+    return changed(found, 'due now', options.dryRun ?? false);
+  });
 }
 
 async function retry(context: INestApplicationContext, found: readonly TimeoutRecord[]): Promise<void> {
@@ -115,16 +111,14 @@ function rescheduleCommand(cli: Cli): Command {
     .addOption(new Option('--at <instant>', 'such as 2026-03-01T12:00:00Z').argParser(parseInstant).conflicts('in'))
     .addOption(new Option('--in <duration>', 'from now, such as 30m').argParser(parseDuration))
     .option('--dry-run', 'show it, and change nothing');
-  return cli.does<[TimeoutRef], RescheduleOptions>(command, (options, ref) =>
-    cli.withUseCases(options, async (context) => {
-      const { at: dueAt, in: afterMs } = options;
-      refuse(ref, dueAt ?? afterMs);
-      const found = await find(context, ref);
-      const request = { ...ref, payload: found.payload, ...(dueAt ? { dueAt } : { afterMs: afterMs ?? 0 }) };
-      if (!options.dryRun) await context.get(TimeoutScheduler).schedule([request]);
-      return changed([found], 'rescheduled', options.dryRun ?? false);
-    }),
-  );
+  return cli.acts<[TimeoutRef], RescheduleOptions>(command, async (context, options, ref) => {
+    const { at: dueAt, in: afterMs } = options;
+    refuse(ref, dueAt ?? afterMs);
+    const found = await find(context, ref);
+    const request = { ...ref, payload: found.payload, ...(dueAt ? { dueAt } : { afterMs: afterMs ?? 0 }) };
+    if (!options.dryRun) await context.get(TimeoutScheduler).schedule([request]);
+    return changed([found], 'rescheduled', options.dryRun ?? false);
+  });
 }
 
 function refuse({ kind, key }: TimeoutRef, time: Date | number | undefined): void {
@@ -165,16 +159,14 @@ export function sweepCommand(cli: Cli): Command {
     .description('handle the overdue timeouts of orders and payments, in this process')
     .requiredOption('--once', 'one sweep; the service sweeps all the time')
     .option('--dry-run', 'count what is overdue, and change nothing');
-  return cli.does<[], Options>(command, (options) =>
-    cli.withUseCases(options, async (context) => {
-      const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
-      const overdue = (await countTimeouts(dataSource, schema)).filter((one) => one.overdue > 0);
-      if (options.dryRun) return toReport(overdue, new Map(), true);
-      await refuseUnknownProviders(context);
-      const outcomes = await sweep(cli, context, overdue);
-      return toReport(overdue, outcomes, false);
-    }),
-  );
+  return cli.acts<[], Options>(command, async (context, options) => {
+    const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+    const overdue = (await countTimeouts(dataSource, schema)).filter((one) => one.overdue > 0);
+    if (options.dryRun) return toReport(overdue, new Map(), true);
+    await refuseUnknownProviders(context);
+    const outcomes = await sweep(cli, context, overdue);
+    return toReport(overdue, outcomes, false);
+  });
 }
 
 /** In an application with providers in its code, this process has none: it would park every order with an attempt. */
@@ -249,22 +241,20 @@ export function republishCommand(cli: Cli): Command {
     .option('--wait', 'until they have done so')
     .option('--patience <duration>', 'with --wait: how long nothing may happen', parseDuration, PATIENCE_MS)
     .option('--dry-run', 'count the pending timeouts, and change nothing');
-  return cli.does<[], RepublishOptions>(command, (options) =>
-    cli.withUseCases(options, async (context) => {
-      const pending = await countPending(context);
-      if (options.dryRun) {
-        const text = `${pending} timeouts are pending. Nothing was changed.\n`;
-        return { data: { dryRun: true, outcome: null, pending, published: null }, text };
-      }
-      const outcome = await context.get(TimeoutEngine).path.republish();
-      const published = outcome === 'requested' && options.wait ? await wait(cli, context, pending, options) : null;
-      const text = { requested: 'requested', off: 'off: the transport is none, so nothing is published' }[outcome];
-      return {
-        data: { dryRun: false, outcome, pending, published },
-        text: published === null ? `${text}\n` : `published ${published} wake-ups again\n`,
-      };
-    }),
-  );
+  return cli.acts<[], RepublishOptions>(command, async (context, options) => {
+    const pending = await countPending(context);
+    if (options.dryRun) {
+      const text = `${pending} timeouts are pending. Nothing was changed.\n`;
+      return { data: { dryRun: true, outcome: null, pending, published: null }, text };
+    }
+    const outcome = await context.get(TimeoutEngine).path.republish();
+    const published = outcome === 'requested' && options.wait ? await wait(cli, context, pending, options) : null;
+    const text = { requested: 'requested', off: 'off: the transport is none, so nothing is published' }[outcome];
+    return {
+      data: { dryRun: false, outcome, pending, published },
+      text: published === null ? `${text}\n` : `published ${published} wake-ups again\n`,
+    };
+  });
 }
 
 async function countPending(context: INestApplicationContext): Promise<number> {
@@ -319,18 +309,16 @@ export function purgeCommand(cli: Cli): Command {
   const command = new Command('purge')
     .description('delete what has passed its retention (RETENTION_…); the service does so too')
     .option('--dry-run', 'count what is old enough, and delete nothing');
-  return cli.does<[], PurgeOptions>(command, (options) =>
-    cli.withUseCases(options, async (context) => {
-      const old = await context.get(Purge).count();
-      const purged = options.dryRun ? NOTHING : await purge(cli, context, sumOf(old));
-      const rows = KINDS.map(([kind, name]) => [name, old[kind], purged[kind]]);
-      const head = options.dryRun ? 'Nothing was deleted.\n\n' : '';
-      return {
-        data: { dryRun: options.dryRun ?? false, old, purged },
-        text: head + textTable(['what', 'old enough', 'deleted'], rows),
-      };
-    }),
-  );
+  return cli.acts<[], PurgeOptions>(command, async (context, options) => {
+    const old = await context.get(Purge).count();
+    const purged = options.dryRun ? NOTHING : await purge(cli, context, sumOf(old));
+    const rows = KINDS.map(([kind, name]) => [name, old[kind], purged[kind]]);
+    const head = options.dryRun ? 'Nothing was deleted.\n\n' : '';
+    return {
+      data: { dryRun: options.dryRun ?? false, old, purged },
+      text: head + textTable(['what', 'old enough', 'deleted'], rows),
+    };
+  });
 }
 
 async function purge(cli: Cli, context: INestApplicationContext, total: number): Promise<PurgeCounts> {
