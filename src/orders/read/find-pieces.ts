@@ -69,7 +69,7 @@ export async function findUndecided(
   return found;
 }
 
-/** Providers that have given no usable answer about an order for `seconds`, although they are asked. By name. */
+/** Providers that have given no usable answer about an order for `seconds`, although nobody has paused them. By name. */
 export function findFailingProviders(
   dataSource: DataSource,
   schema: string,
@@ -77,11 +77,14 @@ export function findFailingProviders(
 ): Promise<(Waiting & { readonly provider: string })[]> {
   return ownQuery(
     dataSource,
-    `SELECT a.provider, count(DISTINCT t.key)::int AS count, (array_agg(a.evidence ->> 'reason' ORDER BY t.asked_since))[1] AS reason,
+    // The timeout has the last reason of one provider, and the evidence of an attempt the first one of its own.
+    `SELECT a.provider, count(DISTINCT t.key)::int AS count,
+            COALESCE(min(t.last_error) FILTER (WHERE starts_with(t.last_error, a.provider || ' ')),
+                     min(a.evidence ->> 'reason')) AS reason,
             max(extract(epoch FROM now() - t.asked_since))::float8 AS seconds
        FROM ${undecidedTimeouts(schema, `'${ORDER_PAYMENT}'`)} t
        JOIN ${schema}.payment_attempt a ON a.order_id = t.key AND a.status = 'UNKNOWN'
-      WHERE t.asked_since <= now() - $1 * interval '1 second' GROUP BY a.provider ORDER BY a.provider`,
+      WHERE t.asked_since >= t.due_at AND t.asked_since <= now() - $1 * interval '1 second' GROUP BY a.provider ORDER BY a.provider`,
     [seconds],
   );
 }

@@ -1,34 +1,41 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'amqplib';
 import { DataSource } from 'typeorm';
 import { type DoctorReport, type Finding } from '../../../src/operations';
+import { TimeoutEngine } from '../../../src/timeouts';
 import { managementUrl, runJson } from '../../support/command-line';
 import { until } from '../../support/engine';
 import { PREFIX } from '../running-service';
+import { freePort } from '../../support/servers/free-port';
 import { openSilentService, type SilentService } from './silent-service';
 
 describe('the doctor finds in an outage of a provider', () => {
   let service: SilentService;
+  let closedPort: number;
 
   beforeAll(async () => {
+    closedPort = await freePort();
     service = await openSilentService({
       HTTP_PAYMENT_PROVIDER_NAME: 'acme',
-      HTTP_PAYMENT_PROVIDER_URL: 'http://127.0.0.1:1',
+      HTTP_PAYMENT_PROVIDER_URL: `http://127.0.0.1:${closedPort}`,
       HTTP_PAYMENT_PROVIDER_SECRET: randomUUID(),
     });
   });
 
   afterAll(() => service.drop());
 
+  const finding = async (id: string): Promise<Finding | undefined> => {
+    const { findings } = await runJson<DoctorReport>(service.environment, 'doctor');
+    return findings.find((one) => one.id === id);
+  };
+
   it('26. the provider, and orders that have been undecided for an hour', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 2; i++) {
       ids.push(await service.place({ paymentWindowMs: 1_000, attempt: { provider: 'acme', reference: `p-${i}` } }));
     }
-    const finding = async (id: string): Promise<Finding | undefined> => {
-      const { findings } = await runJson<DoctorReport>(service.environment, 'doctor');
-      return findings.find((one) => one.id === id);
-    };
     await until(async () => (await finding('provider-failing')) !== undefined, 60_000);
     expect(await finding('provider-failing')).toMatchObject({
       severity: 'warning',
@@ -46,6 +53,29 @@ describe('the doctor finds in an outage of a provider', () => {
       seen: expect.stringMatching(new RegExp(`^1 orders .* 72\\d\\d s .*${ids[0]}`)) as string,
     });
   });
+
+  it('32. why the provider cannot be used now, and not why it could not be used at first', async () => {
+    const other = createServer((_, response) => void response.writeHead(404).end()).listen(closedPort, '127.0.0.1');
+    await once(other, 'listening');
+    await until(() => allWait("last_error LIKE '%it is not signed'"), 90_000);
+    const failing = await finding('provider-failing');
+    other.close();
+    expect(failing?.seen).toContain('it is not signed');
+  });
+
+  it('33. nothing of the provider while an operator has paused it', async () => {
+    const by = { by: 'jane', reason: 'it is down' };
+    await service.app.get(TimeoutEngine).controls.change('provider:acme', { pause: true }, by);
+    await until(() => allWait("last_error LIKE '%paused the provider'"), 90_000);
+    expect((await finding('timeouts-overdue'))?.seen).toContain('order.payment');
+    expect(await finding('provider-failing')).toBeUndefined();
+  });
+
+  const allWait = async (condition: string): Promise<boolean> => {
+    const sql = `SELECT bool_and(${condition}) AS all FROM order_timeout.timeout WHERE kind = 'order.payment'`;
+    const [row] = await service.database.dataSource.query<{ all: boolean }[]>(sql);
+    return row?.all ?? false;
+  };
 });
 
 describe('the doctor finds beside a service', () => {
