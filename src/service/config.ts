@@ -113,9 +113,10 @@ function problemsAcross(settings: Settings): string[] {
 
 /** What docker-compose.yml has until others are set: the SHA-256 of "local-key", and passwords in URLs. */
 const PUBLISHED = [
-  ['API_KEYS', 'dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e', 'set API_KEYS to keys of your own'],
-  ['DATABASE_URL', ':local-postgres@', 'set OT_POSTGRES_PASSWORD (docs/docker.md says how to change it later)'],
-  ['RABBITMQ_URLS', ':local-service@', 'set OT_SERVICE_PASSWORD'],
+  ['API_KEYS', /dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e/i, 'set API_KEYS to keys of your own'],
+  ['DATABASE_URL', /:local-postgres@/, 'set OT_POSTGRES_PASSWORD (docs/docker.md says how to change it later)'],
+  ['RABBITMQ_URLS', /:local-service@/, 'set OT_SERVICE_PASSWORD'],
+  ['RABBITMQ_URLS', /:local-(admin|sender|listener)@/, 'set a password of your own (docs/docker.md, "Passwords")'],
 ] as const;
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
@@ -124,7 +125,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 function findPublishedSecrets(settings: Settings): string[] {
   const address = settings.PUBLISHED_ADDRESS ?? settings.HOST;
   if (LOOPBACK.test(address)) return [];
-  const found = PUBLISHED.filter(([name, secret]) => String(settings[name]).includes(secret));
+  const found = PUBLISHED.filter(([name, secret]) => secret.test(String(settings[name])));
   return found.map(
     ([name, , remedy]) =>
       `${name} has the default of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +

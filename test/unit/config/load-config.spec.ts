@@ -130,6 +130,14 @@ describe('loadConfig', () => {
       expect(problemsOf({ ...minimal, ...address })).toEqual([]);
     });
 
+    it.each([
+      ['the hash in capitals', { API_KEYS: defaults.API_KEYS.toUpperCase().replace('LOCAL', 'local') }],
+      ['an administrator', { RABBITMQ_URLS: `amqp://admin:${published('RABBITMQ_DEFAULT_PASS')}@rabbitmq:5672` }],
+      ['a sender', { RABBITMQ_URLS: `amqp://sender:${published('OT_SENDER_PASSWORD')}@rabbitmq:5672` }],
+    ])('refuses %s as well', (_, changed) => {
+      expect(problemsOf({ ...minimal, ...changed })).toEqual([expect.stringMatching(/everybody knows/)]);
+    });
+
     it('lets a command run anywhere', () => {
       const environment = { ...defaults, PUBLISHED_ADDRESS: '0.0.0.0' };
       expect(() => loadCommandConfig(environment, ['DATABASE_URL', 'RABBITMQ_URLS'])).not.toThrow();
