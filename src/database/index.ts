@@ -64,6 +64,7 @@ export {
   recordStatements,
   rehearse,
 } from './migrations';
+export { Database, statements } from './database';
 export {
   ownTransaction,
   type TransactionOptions,

@@ -220,7 +220,7 @@ export interface TransactionLimits {
   readonly idleMs?: number;
 }
 
-interface OwnTransactionOptions extends TransactionLimits {
+export interface OwnTransactionOptions extends TransactionLimits {
   /** Requests can do without it: the table that it may not use says nothing about them. @default false */
   readonly isAside?: boolean;
 }

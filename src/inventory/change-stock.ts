@@ -1,6 +1,7 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ExpectedRollback, ownTransaction } from '../database';
-import { type Inventory } from './inventory';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, ExpectedRollback, statements } from '../database';
+import { Inventory } from './inventory';
 import { type SetStockOutcome } from './stock';
 
 /** Either the new stock (`onHand`, on condition of `expected`), or how many units to add. */
@@ -20,24 +21,40 @@ class Refused extends ExpectedRollback {
   }
 }
 
-/** Changes the stock of one SKU for callers from outside, in a transaction of its own. */
-export class ChangeStock {
-  private readonly owners: StockOwners;
+/** Owners of SKUs. All merchants share a SKU without an owner. An owner never changes. */
+@Injectable()
+export class StockOwners {
+  /** @internal Nest creates it. */
+  constructor(private readonly database: Database) {}
 
-  /** @internal @param schema validated name of the PostgreSQL schema. */
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly inventory: Inventory,
-    schema: string,
-  ) {
-    this.owners = new StockOwners(schema);
+  /** Creates a new SKU for the merchant, with no stock. False: the SKU is shared or belongs to another merchant. */
+  async claim(tx: EntityManager, sku: string, merchantId: string): Promise<boolean> {
+    await tx.query(sql(this.database).claim, [sku, merchantId]);
+    return (await this.of(tx, sku)) === merchantId;
   }
+
+  /** Null: shared by all merchants. Undefined: the SKU does not exist. */
+  async of(tx: EntityManager, sku: string): Promise<string | null | undefined> {
+    const [row] = await tx.query<{ merchant_id: string | null }[]>(sql(this.database).owner, [sku]);
+    return row?.merchant_id;
+  }
+}
+
+/** Changes the stock of one SKU for callers from outside, in a transaction of its own. */
+@Injectable()
+export class ChangeStock {
+  /** @internal Nest creates it. */
+  constructor(
+    private readonly database: Database,
+    private readonly inventory: Inventory,
+    private readonly owners: StockOwners,
+  ) {}
 
   /** @param owner the merchant that gets a new SKU. An existing SKU must be its own. Absent: any SKU, and new ones are shared. */
   async execute(sku: string, move: StockMove, owner?: string): Promise<ChangeStockOutcome> {
-    if (owner === undefined) return this.write(this.dataSource.manager, sku, move);
+    if (owner === undefined) return this.write(this.database.dataSource.manager, sku, move);
     try {
-      return await ownTransaction(this.dataSource, (tx) => this.writeAs(tx, owner, sku, move));
+      return await this.database.transaction((tx) => this.writeAs(tx, owner, sku, move));
     } catch (error) {
       if (error instanceof Refused) return error.outcome;
       throw error;
@@ -57,27 +74,8 @@ export class ChangeStock {
   }
 }
 
-/** Owners of SKUs. All merchants share a SKU without an owner. An owner never changes. */
-export class StockOwners {
-  private readonly claimSql: string;
-  private readonly ownerSql: string;
-
-  /** @param schema validated name of the PostgreSQL schema. */
-  constructor(schema: string) {
-    this.claimSql = `
-      INSERT INTO ${schema}.inventory (sku, on_hand, merchant_id) VALUES ($1, 0, $2) ON CONFLICT (sku) DO NOTHING`;
-    this.ownerSql = `SELECT merchant_id FROM ${schema}.inventory WHERE sku = $1`;
-  }
-
-  /** Creates a new SKU for the merchant, with no stock. False: the SKU is shared or belongs to another merchant. */
-  async claim(tx: EntityManager, sku: string, merchantId: string): Promise<boolean> {
-    await tx.query(this.claimSql, [sku, merchantId]);
-    return (await this.of(tx, sku)) === merchantId;
-  }
-
-  /** Null: shared by all merchants. Undefined: the SKU does not exist. */
-  async of(tx: EntityManager, sku: string): Promise<string | null | undefined> {
-    const [row] = await tx.query<{ merchant_id: string | null }[]>(this.ownerSql, [sku]);
-    return row?.merchant_id;
-  }
-}
+const sql = statements((schema) => ({
+  claim: `
+      INSERT INTO ${schema}.inventory (sku, on_hand, merchant_id) VALUES ($1, 0, $2) ON CONFLICT (sku) DO NOTHING`,
+  owner: `SELECT merchant_id FROM ${schema}.inventory WHERE sku = $1`,
+}));

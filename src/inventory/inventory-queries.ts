@@ -1,23 +1,12 @@
+import { statements } from '../database';
+
 /** The largest 32-bit integer, which is the type of the columns. */
 export const MAX_STOCK = 2 ** 31 - 1;
 
 /** SQL of the inventory. Every statement that changes several `inventory` rows locks them first, in SKU order. */
-export class InventoryQueries {
-  readonly reserve: string;
-  readonly reserveAgain: string;
-  readonly end: string;
-  readonly lockGiven: string;
-  readonly lockFree: string;
-  readonly assertFree: string;
-  readonly setStock: string;
-  readonly read: string;
-  readonly reservations: string;
-  readonly audit: string;
-  readonly forget: string;
-
-  constructor(schema: string) {
-    // Lines that are already reserved do not count again.
-    this.reserve = `
+export const inventorySql = statements((schema) => ({
+  // Lines that are already reserved do not count again.
+  reserve: `
       WITH demand AS (
         SELECT d.* FROM unnest($1::text[], $2::text[], $3::int[], $4::text[]) AS d(order_id, sku, qty, merchant)
          WHERE NOT EXISTS (SELECT 1 FROM ${schema}.reservation r WHERE r.order_id = d.order_id AND r.sku = d.sku)),
@@ -32,29 +21,28 @@ export class InventoryQueries {
       stock AS (
         UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty
           FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
-      SELECT l.sku, l.qty::float8 AS wanted, l.available, l.owner, v.fits FROM locked l CROSS JOIN verdict v ORDER BY l.sku`;
-    this.reserveAgain = reserveAgainSql(schema);
-    this.end = endSql(schema);
-    // Locks the SKUs of all lines, including released ones, for a later reserveAgain.
-    this.lockGiven = `
+      SELECT l.sku, l.qty::float8 AS wanted, l.available, l.owner, v.fits FROM locked l CROSS JOIN verdict v ORDER BY l.sku`,
+  reserveAgain: reserveAgainSql(schema),
+  end: endSql(schema),
+  // Locks the SKUs of all lines, including released ones, for a later reserveAgain.
+  lockGiven: `
       SELECT 1 FROM ${schema}.inventory
        WHERE sku IN (SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = ANY($1::text[]))
-       ORDER BY sku FOR NO KEY UPDATE`;
-    this.lockFree = lockFreeSql(schema);
-    this.assertFree = `SELECT 1 FROM ${schema}.inventory WHERE sku = ANY($1::text[]) FOR NO KEY UPDATE NOWAIT`;
-    this.setStock = setStockSql(schema);
-    this.read = `
-      SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
-    this.reservations = `SELECT sku, qty AS quantity, state FROM ${schema}.reservation WHERE order_id = $1 ORDER BY sku`;
-    this.forget = `DELETE FROM ${schema}.reservation WHERE order_id = ANY($1::text[]) AND state <> 'RESERVED'`;
-    this.audit = `
+       ORDER BY sku FOR NO KEY UPDATE`,
+  lockFree: lockFreeSql(schema),
+  assertFree: `SELECT 1 FROM ${schema}.inventory WHERE sku = ANY($1::text[]) FOR NO KEY UPDATE NOWAIT`,
+  setStock: setStockSql(schema),
+  read: `
+      SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`,
+  reservations: `SELECT sku, qty AS quantity, state FROM ${schema}.reservation WHERE order_id = $1 ORDER BY sku`,
+  forget: `DELETE FROM ${schema}.reservation WHERE order_id = ANY($1::text[]) AND state <> 'RESERVED'`,
+  audit: `
       SELECT i.sku, i.reserved, COALESCE(r.qty, 0)::int AS expected
         FROM ${schema}.inventory i
         LEFT JOIN (SELECT sku, sum(qty) AS qty FROM ${schema}.reservation WHERE state = 'RESERVED' GROUP BY sku) r
           USING (sku)
-       WHERE i.reserved <> COALESCE(r.qty, 0) ORDER BY i.sku`;
-  }
-}
+       WHERE i.reserved <> COALESCE(r.qty, 0) ORDER BY i.sku`,
+}));
 
 /**
  * Ends the reservations of the orders in $1, each named once: the goods of those in $2 are sold, the others are

@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { present } from '../errors';
-import { joinStatements, statementsOf, type Statements, type Transaction } from '../database';
-import { InventoryQueries, MAX_STOCK } from './inventory-queries';
+import { Database, joinStatements, statementsOf, type Statements, type Transaction } from '../database';
+import { inventorySql, MAX_STOCK } from './inventory-queries';
 import {
   type Reservation,
   type ReserveOutcome,
@@ -31,17 +32,14 @@ const SET_TRIES = 3;
  * Stock and its reservations. All methods run in the caller's transaction, for many orders at once, and lock stock rows
  * in SKU order. Call them last in a transaction, because many transactions may wait for a popular SKU.
  */
+@Injectable()
 export class Inventory {
-  private readonly queries: InventoryQueries;
-
-  /** @internal @param schema validated name of the PostgreSQL schema. */
-  constructor(private readonly schema: string) {
-    this.queries = new InventoryQueries(schema);
-  }
+  /** @internal Nest creates it. */
+  constructor(private readonly database: Database) {}
 
   /** @internal What is or was reserved for an order, by SKU. */
   reservations(queries: Pick<EntityManager, 'query'>, orderId: string): Promise<Reservation[]> {
-    return queries.query(this.queries.reservations, [orderId]);
+    return queries.query(inventorySql(this.database).reservations, [orderId]);
   }
 
   /** @internal Reserves all demands or none. Idempotent by order and SKU. */
@@ -50,7 +48,7 @@ export class Inventory {
       mergeLines(lines).map((line) => ({ orderId, merchantId, ...line })),
     );
     if (lines.length === 0) return { type: 'reserved' };
-    const rows = await tx.query<WantedRow[]>(this.queries.reserve, [
+    const rows = await tx.query<WantedRow[]>(inventorySql(this.database).reserve, [
       lines.map((line) => line.orderId),
       lines.map((line) => line.sku),
       lines.map((line) => line.quantity),
@@ -66,7 +64,7 @@ export class Inventory {
    * @internal
    */
   async lockAll(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
-    if (orderIds.length > 0) await tx.query(this.queries.lockGiven, [orderIds]);
+    if (orderIds.length > 0) await tx.query(inventorySql(this.database).lockGiven, [orderIds]);
   }
 
   /**
@@ -78,7 +76,7 @@ export class Inventory {
    */
   async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (orderIds.length === 0) return new Set();
-    const held = await tx.query<{ order_id: string }[]>(this.queries.lockFree, [orderIds]);
+    const held = await tx.query<{ order_id: string }[]>(inventorySql(this.database).lockFree, [orderIds]);
     return new Set(held.map((row) => row.order_id));
   }
 
@@ -89,7 +87,7 @@ export class Inventory {
    * @throws 55P03 if one is locked.
    */
   async assertFree(manager: EntityManager, skus: readonly string[]): Promise<void> {
-    await manager.query(this.queries.assertFree, [[...new Set(skus)]]);
+    await manager.query(inventorySql(this.database).assertFree, [[...new Set(skus)]]);
   }
 
   /** @internal Releases what these orders have reserved. Returns the number of lines, which is zero when repeated. */
@@ -116,7 +114,7 @@ export class Inventory {
     if (all.length === 0) return 0;
     let ended = 0;
     for (let tries = 1; tries <= END_TRIES; tries += 1) {
-      const [row] = await tx.query<[EndedRow]>(this.queries.end, [all, commit]);
+      const [row] = await tx.query<[EndedRow]>(inventorySql(this.database).end, [all, commit]);
       ended += row.lines;
       // Otherwise another transaction changed a line between this statement's snapshot and its lock.
       if (row.lines === row.held) return ended;
@@ -133,7 +131,7 @@ export class Inventory {
    * @internal
    */
   async reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
-    const [row] = await tx.query<{ fits: boolean }[]>(this.queries.reserveAgain, [orderId]);
+    const [row] = await tx.query<{ fits: boolean }[]>(inventorySql(this.database).reserveAgain, [orderId]);
     return present(row, `a verdict on the stock of order ${orderId}`).fits;
   }
 
@@ -153,12 +151,12 @@ export class Inventory {
 
   /** Stock levels of those of these SKUs that exist, in SKU order. */
   async read(tx: Transaction, skus: readonly string[]): Promise<StockLevel[]> {
-    const rows = await statementsOf(tx).query<LevelRow[]>(this.queries.read, [skus]);
+    const rows = await statementsOf(tx).query<LevelRow[]>(inventorySql(this.database).read, [skus]);
     return rows.map(levelOf);
   }
 
   private changeStock(tx: Transaction, sku: string, change: readonly (number | null)[]): Promise<SetStockOutcome> {
-    return joinStatements(this.schema, tx, (statements) => this.writeStock(statements, sku, change));
+    return joinStatements(this.database.schema, tx, (statements) => this.writeStock(statements, sku, change));
   }
 
   private async writeStock(
@@ -167,7 +165,7 @@ export class Inventory {
     change: readonly (number | null)[],
   ): Promise<SetStockOutcome> {
     for (let tries = 1; tries <= SET_TRIES; tries += 1) {
-      const [row] = await statements.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
+      const [row] = await statements.query<[ChangedRow]>(inventorySql(this.database).setStock, [sku, ...change]);
       if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);
     }
     throw new Error(`SKU "${sku}" was created ${SET_TRIES} times by other transactions while its stock was being set`);
@@ -180,7 +178,7 @@ export class Inventory {
    * @internal
    */
   async forget(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
-    await tx.query(this.queries.forget, [orderIds]);
+    await tx.query(inventorySql(this.database).forget, [orderIds]);
   }
 
   /**
@@ -188,7 +186,7 @@ export class Inventory {
    * rarely.
    */
   async audit(tx: Transaction): Promise<StockDifference[]> {
-    return statementsOf(tx).query(this.queries.audit);
+    return statementsOf(tx).query(inventorySql(this.database).audit);
   }
 }
 

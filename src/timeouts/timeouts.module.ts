@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { CLOCK, type Clock, SystemClock } from '../clock';
+import { Database } from '../database';
 import { Outbox } from '../outbox';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
@@ -42,6 +43,12 @@ const options: Provider = {
   provide: RESOLVED_TIMEOUTS_OPTIONS,
   inject: [TIMEOUTS_OPTIONS, CLOCK],
   useFactory: openTimeouts,
+};
+
+const database: Provider = {
+  provide: Database,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new Database(dataSource, schema),
 };
 
 const rabbit: Provider = {
@@ -103,6 +110,7 @@ const summary: Provider = {
 const TIMEOUTS_PROVIDERS: Provider[] = [
   clock,
   options,
+  database,
   rabbit,
   outbox,
   TimeoutObservers,
@@ -123,6 +131,7 @@ const TIMEOUTS_PROVIDERS: Provider[] = [
   exports: [
     CLOCK,
     RESOLVED_TIMEOUTS_OPTIONS,
+    Database,
     TimeoutScheduler,
     ParkedTimeouts,
     TimeoutSummary,

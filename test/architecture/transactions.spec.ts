@@ -6,8 +6,8 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 
 const matching = (pattern: RegExp) => files.filter((name) => pattern.test(code(name))).sort();
 
-/** Files of the product that open a transaction, or a savepoint, themselves. */
-const opening = matching(/(?<!this)\.(?:transaction|startTransaction)\(/);
+/** Files of the product that open a transaction, or a savepoint, themselves. `Database` uses the one place. */
+const opening = matching(/(?<!this|database)\.(?:transaction|startTransaction)\(/);
 const savepoints = matching(/[`']SAVEPOINT /);
 
 /** Without comments and texts, which may speak of transactions. */

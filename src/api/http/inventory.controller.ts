@@ -1,6 +1,6 @@
-import { Body, Get, Inject, Param, Put, Req } from '@nestjs/common';
+import { Body, Get, Param, Put, Req } from '@nestjs/common';
 import { ChangeStock, Inventory, type StockLevel, StockOwners } from '../../inventory';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { Database } from '../../database';
 import { fields } from '../../orders/input';
 import { HttpProblem, InputPipe, reject, rejectStock, type StockChange, stockChangeSchema } from '../input';
 import { ApiController, RequireScope } from './caller.guard';
@@ -13,15 +13,12 @@ const sku = new InputPipe(fields.sku);
  */
 @ApiController('inventory')
 export class InventoryController {
-  private readonly owners: StockOwners;
-
   constructor(
     private readonly inventory: Inventory,
     private readonly changing: ChangeStock,
-    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
-  ) {
-    this.owners = new StockOwners(options.schema);
-  }
+    private readonly owners: StockOwners,
+    private readonly database: Database,
+  ) {}
 
   @Put(':sku')
   @RequireScope('inventory:write')
@@ -45,7 +42,7 @@ export class InventoryController {
   @Get(':sku')
   @RequireScope('orders:read', 'inventory:write')
   async read(@Param('sku', sku) id: string, @CallerScope() scope: MerchantScope): Promise<StockLevel> {
-    const { manager } = this.options.dataSource;
+    const { manager } = this.database.dataSource;
     const owner = scope.isRestricted ? await this.owners.of(manager, id) : null;
     const isVisible = owner === null || (owner !== undefined && scope.allows(owner));
     const [level] = isVisible ? await this.inventory.read(manager, [id]) : [];

@@ -1,10 +1,10 @@
-import { applyStep, type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { Injectable } from '@nestjs/common';
+import { applyStep, type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
-import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { type PaymentWatch } from '../unmatched/payment-watch';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { PaymentWatch } from '../unmatched/payment-watch';
 import { isUndecided, type OrderStatus, type OrderView } from '../model/order';
 import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
-import { AmendOrder } from '../sql/order-rows';
 import { transition, type ActionOptions, type ActionContext, contextOf } from '../model/transition';
 import { type MoneyRefusal, refundsOfCancellation, refuseMoney } from '../model/decide-closing';
 
@@ -29,25 +29,19 @@ export type CancelOrderResult =
   | ({ readonly outcome: 'rejected' } & MoneyRefusal);
 
 /** Cancels an order for the buyer or the shop. If it is paid in part, the part is refunded. */
+@Injectable()
 export class CancelOrder {
-  private readonly amend: AmendOrder;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
-    private readonly found: Pick<NoteUnmatchedMoney, 'unrefundable'>,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-  }
+    private readonly found: NoteUnmatchedMoney,
+  ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: Cancellation, { by, tx }: ActionOptions = {}): Promise<CancelOrderResult> {
     checkRequest('cancellation', request);
-    const result = await this.transaction.withOrder<CancelOrderResult>(
-      request.orderId,
-      tx,
-      (locked) => this.cancel(locked, request.reason ?? 'cancelled', contextOf(by)),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    const result = await this.transaction.withOrder<CancelOrderResult>(request.orderId, tx, (locked) =>
+      this.cancel(locked, request.reason ?? 'cancelled', contextOf(by)),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
     if (result.outcome === 'cancelling' && !tx) this.transaction.scheduler.wake([paymentTimeout(request.orderId)]);
@@ -85,9 +79,9 @@ export class CancelOrder {
   /** Its deadline had started the closing. A canceled order is not revived by a late payment. */
   private async callOff({ tx, order }: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
     const why = { by, reason, evidence: { closingReason: 'cancelled' } };
-    await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
+    await this.transaction.amend(tx, order, { closingReason: 'cancelled' }, why);
     // The closing may have been parked because of a part of the price, which is refunded now.
-    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.decideNow(tx, order.id);
   }
 
   private async end(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
@@ -101,7 +95,7 @@ export class CancelOrder {
     const { tx, order } = locked;
     const [, ...reminders] = allTimeouts(order);
     await this.transaction.scheduler.cancel(reminders, { tx });
-    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.decideNow(tx, order.id);
     await this.write(locked, 'CLOSING', reason, by);
   }
 

@@ -3,20 +3,21 @@ import {
   DONE,
   type DueTimeout,
   type SettlementRun,
-  type TimeoutScheduler,
+  TimeoutScheduler,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
 } from '../../timeouts';
-import { type PaymentLookups } from '../lookup/payment-lookups';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../model/findings';
 import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../model/order-timeouts';
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type PaymentWatch, isWatched } from '../unmatched/payment-watch';
-import { isElsewhere, type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { PaymentWatch, isWatched } from '../unmatched/payment-watch';
+import { isElsewhere, NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { refundOf } from '../model/unmatched-money';
-import { type OrderPolicies } from '../model/order-policies';
-import { type OrderStore } from '../sql/order-store';
+import { OrderPolicies } from '../model/order-policies';
+import { adoptUnmatched } from '../sql/adopt-unmatched';
+import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../model/order';
 import { type ClosingPlan, planClosing } from '../model/plan-closing';
@@ -34,16 +35,6 @@ interface Step {
   readonly plan?: ClosingPlan;
 }
 
-interface Dependencies {
-  readonly store: OrderStore;
-  readonly providers: PaymentLookups;
-  readonly policies: OrderPolicies;
-  readonly unmatched: HandleUnmatched;
-  readonly found: NoteUnmatchedMoney;
-  readonly watch: PaymentWatch;
-  readonly scheduler: Pick<TimeoutScheduler, 'cancel'>;
-}
-
 /**
  * Closes orders at their deadline. Orders without an attempt that could take money are closed immediately, a whole
  * batch in one transaction. For the others, CLOSING is committed first, then their attempts are looked up outside any
@@ -51,12 +42,20 @@ interface Dependencies {
  */
 @TimeoutHandler(ORDER_PAYMENT, OWN_LIMITS)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly store: OrderStore,
+    private readonly lookups: PaymentLookups,
+    private readonly policies: OrderPolicies,
+    private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly watch: PaymentWatch,
+    private readonly scheduler: TimeoutScheduler,
+  ) {}
 
   async handleBatch(timeouts: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
-    const { store, unmatched } = this.deps;
+    const { store, unmatched } = this;
     const ids = timeouts.map((timeout) => timeout.key);
-    const batch = await store.adoptUnmatched(tx, await store.lock(tx, ids, 'skip-locked'));
+    const batch = await adoptUnmatched(tx, store, await store.lock(tx, ids, 'skip-locked'));
     const due = await this.withoutTaken(timeouts, batch, tx);
     const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
@@ -91,14 +90,14 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     // Includes closed attempts: while the others are unclear for days, money may arrive through an attempt that did not
     // stay closed.
-    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
-    return this.deps.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.store.attemptsOf(due.key, isAskedAtDeadline);
+    return this.lookups.close(attempts, now, signal);
   }
 
   /** Without what other orders have of the payments that the look-ups have found. */
   private async withoutTaken(timeouts: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
     if (timeouts.every(({ answer }) => answer === undefined)) return timeouts;
-    const left = await this.deps.found.withoutTaken(timeouts, batch, tx);
+    const left = await this.found.withoutTaken(timeouts, batch, tx);
     return timeouts.map((one) => withAnswer(one, left.get(one.key)));
   }
 
@@ -106,7 +105,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const order = batch.orders.get(due.key);
     // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
-    const partial = isDisputed ? 'keep' : this.deps.policies.of(order.merchantId).partialPayment;
+    const partial = isDisputed ? 'keep' : this.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }
@@ -116,7 +115,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
    * the order waits for a person; a person must decide.
    */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
-    const { found, store } = this.deps;
+    const { found, store } = this;
     const parts = steps.flatMap(({ plan }) => (plan && plan.returns.length > 0 ? [plan] : []));
     if (parts.length === 0) return steps;
     const returns = parts.flatMap((plan) => plan.returns);
@@ -129,7 +128,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   /** Orders whose stock another session has locked are retried later, so that the others do not wait. */
   private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
-    const { store, unmatched } = this.deps;
+    const { store, unmatched } = this;
     const ids = steps.flatMap(({ plan }) =>
       plan && (movesStock(plan) || unmatched.revives(plan.after)) ? plan.after.id : [],
     );
@@ -144,14 +143,14 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   private async cancelReminders(transitions: readonly Transition[], now: Date, tx: EntityManager): Promise<void> {
     const early = transitions.filter(({ to, order }) => to === 'PAID' && now < order.expiresAt);
     const reminders = early.flatMap(({ order }) => allTimeouts(order).filter(({ kind }) => kind === ORDER_REMINDER));
-    if (reminders.length > 0) await this.deps.scheduler.cancel(reminders, { tx });
+    if (reminders.length > 0) await this.scheduler.cancel(reminders, { tx });
   }
 
   private async noteFound(steps: readonly Step[], { orders, now }: LockedBatch, tx: EntityManager): Promise<void> {
     const [first] = steps;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
     if (!first || plans.every(({ findings }) => findings.length === 0)) return;
-    await this.deps.found.execute(plans, orders, { tx, by: causeOf(first.due), now });
+    await this.found.execute(plans, orders, { tx, by: causeOf(first.due), now });
   }
 
   /** Handles the money of orders that have ended. Nearly all orders have none. */
@@ -161,7 +160,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     now: Date,
     tx: EntityManager,
   ): Promise<void> {
-    const { store, unmatched, watch } = this.deps;
+    const { store, unmatched, watch } = this;
     for (const { due, plan } of steps) {
       if (!plan) continue;
       if (!hasHappened(plan, moved)) {

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { type OutboxEntry } from '../../outbox';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../../timeouts';
 import { checkRequest } from '../input/check-input';
-import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { type Order, type OrderView, type LockedOrder } from '../model/order';
-import { type OrderPolicies } from '../model/order-policies';
+import { OrderPolicies } from '../model/order-policies';
 import {
   allTimeouts,
   deadlineTimeouts,
@@ -16,11 +16,11 @@ import {
   remindsAt,
   OWN_LIMITS,
 } from '../model/order-timeouts';
-import { AmendOrder, NotedActions } from '../sql/order-rows';
+import { isActionNoted } from '../sql/order-rows';
 import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../model/transition';
 import { unmatchedFromAttempt } from '../model/unmatched-money';
 import { moneyReceived } from '../model/money';
-import { type OrderEventLog } from '../listeners/order-listeners';
+import { OrderEventLog } from '../listeners/order-listeners';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 
@@ -45,17 +45,12 @@ type ExtendOnceResult = ExtendDeadlineResult | { readonly outcome: 'already-exte
  * Extends or shortens the deadline of an order that is PENDING, even if it is overdue. The time limits that providers
  * were given do not change, so a buyer with an old payment page may need a new attempt.
  */
+@Injectable()
 export class ExtendDeadline {
-  private readonly amend: AmendOrder;
-  private readonly moves: NotedActions;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly policies: OrderPolicies,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-    this.moves = new NotedActions(transaction.schema);
-  }
+  ) {}
 
   /** @throws InvalidOrderError if the deadline is invalid. */
   async execute(deadline: NewDeadline, options: ActionOptions = {}): Promise<ExtendDeadlineResult> {
@@ -66,7 +61,7 @@ export class ExtendDeadline {
   /** Like `execute`, but only once for each order and `actionId`, which the history keeps. */
   async executeOnce(deadline: NewDeadline, actionId: string, options: ActionOptions): Promise<ExtendOnceResult> {
     return this.run<ExtendOnceResult>(deadline, options, async (locked, by) => {
-      const isDone = await this.moves.has(locked.tx, deadline.orderId, actionId);
+      const isDone = await isActionNoted(locked.tx, this.transaction.database, deadline.orderId, actionId);
       return isDone ? { outcome: 'already-extended' } : this.move(locked, deadline, by, { actionId });
     });
   }
@@ -76,11 +71,8 @@ export class ExtendDeadline {
     { by, tx }: ActionOptions,
     move: (locked: LockedOrderContext, by: ActionContext) => Promise<T | ExtendDeadlineResult>,
   ): Promise<T | ExtendDeadlineResult> {
-    return this.transaction.withOrder<T | ExtendDeadlineResult>(
-      deadline.orderId,
-      tx,
-      (locked) => move(locked, contextOf(by)),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    return this.transaction.withOrder<T | ExtendDeadlineResult>(deadline.orderId, tx, (locked) =>
+      move(locked, contextOf(by)),
     );
   }
 
@@ -97,7 +89,7 @@ export class ExtendDeadline {
     if (expiresAt > latest) return { outcome: 'rejected', code: 'DEADLINE_OUT_OF_RANGE', latest };
     const evidence = { from: order.expiresAt.toISOString(), to: expiresAt.toISOString(), ...action };
     const reason = deadline.reason ?? 'deadline moved';
-    const moved = await this.amend.execute(tx, order, { expiresAt }, { by, reason, evidence });
+    const moved = await this.transaction.amend(tx, order, { expiresAt }, { by, reason, evidence });
     await this.reschedule(tx, moved, now, by);
     return { outcome: 'extended', order: await this.transaction.view(tx, order.id) };
   }
@@ -127,21 +119,15 @@ export type SetAutoCloseResult =
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
 
 /** Turns auto-close off or on for one order. Turned on again, an overdue order closes immediately. */
+@Injectable()
 export class SetAutoClose {
-  private readonly amend: AmendOrder;
-
-  constructor(private readonly transaction: OrderTransaction) {
-    this.amend = new AmendOrder(transaction.schema);
-  }
+  constructor(private readonly transaction: OrderTransaction) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: AutoCloseChange, { by, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
     checkRequest('autoClose', request);
-    return this.transaction.withOrder<SetAutoCloseResult>(
-      request.orderId,
-      tx,
-      (locked) => this.set(locked, request, contextOf(by)),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    return this.transaction.withOrder<SetAutoCloseResult>(request.orderId, tx, (locked) =>
+      this.set(locked, request, contextOf(by)),
     );
   }
 
@@ -165,7 +151,7 @@ export class SetAutoClose {
     if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
     if (order.autoClose !== enabled) {
       const why = { by, reason, evidence: { autoClose: enabled } };
-      const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
+      const amended = await this.transaction.amend(tx, order, { autoClose: enabled }, why);
       if (enabled) await this.transaction.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
       else await this.leaveToPerson({ tx, order, now }, by);
     }
@@ -187,7 +173,7 @@ interface Reminder {
 export class RemindBeforeDeadline implements TimeoutHandlerBatch {
   constructor(
     private readonly store: OrderStore,
-    private readonly events: Pick<OrderEventLog, 'append'>,
+    private readonly events: OrderEventLog,
   ) {}
 
   async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {

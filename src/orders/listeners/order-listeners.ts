@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { type OutboxEntry, type Outbox } from '../../outbox';
-import { type TimeoutScheduler } from '../../timeouts';
+import { type OutboxEntry, Outbox } from '../../outbox';
+import { TimeoutScheduler } from '../../timeouts';
 import { type OrderEventType, type TransitionCause } from '../model/transition';
 import { type UnmatchedHandling, type UnmatchedReason } from '../model/unmatched-money';
 
@@ -15,7 +16,8 @@ interface Subscription {
 }
 
 /** Who hears of which order events in this process. */
-export class OrderListeners implements OrderAudience {
+@Injectable()
+export class OrderListeners {
   private readonly joined: Joined[] = [];
   private readonly subscriptions: Subscription[] = [];
 
@@ -36,6 +38,7 @@ export class OrderListeners implements OrderAudience {
     this.subscriptions.push({ types: new Set(types), kind });
   }
 
+  /** Called in the transaction that writes these events. An error rolls it back. */
   async tell(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void> {
     for (const { types, call } of this.joined) {
       const heard = events.filter(({ routingKey }) => types.has(routingKey));
@@ -55,22 +58,6 @@ export class OrderListeners implements OrderAudience {
 function deliveryOf({ id, body, traceparent }: OutboxEntry, kind: string) {
   return { kind, key: id, afterMs: 0, payload: body, ...(traceparent === undefined ? {} : { traceparent }) };
 }
-
-/** Hears of order events in the transaction that writes them. */
-interface OrderAudience {
-  /** An error rolls the transaction back. */
-  tell(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void>;
-}
-
-/** What becomes of order events. */
-export interface EventReporting {
-  readonly audience: OrderAudience;
-  /** False: there is no broker, so the outbox gets no rows. */
-  readonly writesEvents: boolean;
-}
-
-/** For an application without listeners. */
-export const UNHEARD: EventReporting = { audience: { tell: () => Promise.resolve() }, writesEvents: true };
 
 type NameOf<Type> = Type extends `order.${infer Name}` ? Name : never;
 
@@ -176,15 +163,27 @@ export type OrderEvent<Name extends OrderEventName = OrderEventName> = {
   [N in Name]: OrderEventHead<N> & OrderEventFacts[N];
 }[Name];
 
-/** Where events go that no status or money statement writes: to the outbox and to the listeners. */
+/** Where order events go: to the outbox, and to the listeners. */
+@Injectable()
 export class OrderEventLog {
   constructor(
     private readonly outbox: Outbox,
-    private readonly audience: OrderAudience,
+    private readonly listeners: OrderListeners,
   ) {}
 
+  /** Whether statements that change orders also write their events. False: there is no broker that would take them. */
+  get writesEvents(): boolean {
+    return this.outbox.options.hasReader !== false;
+  }
+
+  /** Tells the listeners of events that a statement has written. */
+  tell(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void> {
+    return this.listeners.tell(tx, events);
+  }
+
+  /** Writes events that belong to no statement. */
   async append(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void> {
     await this.outbox.append(tx, events);
-    await this.audience.tell(tx, events);
+    await this.tell(tx, events);
   }
 }

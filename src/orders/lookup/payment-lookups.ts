@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common';
 import {
   type PaymentAttemptRef,
   type PaymentProvider,
-  type PaymentProviders,
+  PaymentProviders,
   type RefundOutcome,
   type UnknownOutcome,
   type CloseOutcome,
@@ -21,6 +22,7 @@ import { type AttemptFinding, type Finding } from '../model/findings';
 const LANES = 4;
 
 /** Looks up attempts at their providers. Do not use it inside a transaction. */
+@Injectable()
 export class PaymentLookups {
   constructor(private readonly providers: PaymentProviders) {}
 

@@ -1,4 +1,5 @@
-import { type PaymentProviders } from '../../payments';
+import { Injectable } from '@nestjs/common';
+import { PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-input';
 import { bookMoney, type Money } from '../model/money';
 import {
@@ -9,12 +10,12 @@ import {
   isBooked,
   isSamePayment,
 } from '../model/order';
-import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
+import { MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
 import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
 import { moneyOf } from '../pay/claim-payment';
 import { paymentTimeout } from '../model/order-timeouts';
-import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
-import { AmendOrder, OrderMerchants } from '../sql/order-rows';
+import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
+import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { accountOf } from '../model/reported-payment';
 import { LIMITS } from '../model/order-policies';
@@ -24,7 +25,7 @@ import {
   namesOf,
   reportOf,
   type UnmatchedPayment,
-  type UnmatchedRows,
+  UnmatchedRows,
   isOpen,
 } from '../unmatched/unmatched-payment';
 import { type UnmatchedHandling, type UnmatchedReason } from '../model/unmatched-money';
@@ -58,28 +59,21 @@ interface Why {
  * Books an unmatched payment on the order that a person names. The usual rules apply: it pays the order, is late, or is
  * surplus. A report stays a report. Idempotent.
  */
+@Injectable()
 export class AssignUnmatched {
-  private readonly amend: AmendOrder;
-  private readonly merchants: OrderMerchants;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
     private readonly markPaid: MarkPaid,
-    private readonly providers: Pick<PaymentProviders, 'get'>,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-    this.merchants = new OrderMerchants(transaction.dataSource, transaction.schema);
-  }
+    private readonly providers: PaymentProviders,
+    private readonly merchants: OrderMerchants,
+  ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: UnmatchedAssignment, { by, tx }: OperatorOptions = {}): Promise<AssignUnmatchedResult> {
     checkUnmatched('assignment', request);
-    return this.transaction.withOrder<AssignUnmatchedResult>(
-      request.orderId,
-      tx,
-      (locked) => this.decide(locked, request, byOperator(by)),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    return this.transaction.withOrder<AssignUnmatchedResult>(request.orderId, tx, (locked) =>
+      this.decide(locked, request, byOperator(by)),
     );
   }
 
@@ -126,7 +120,7 @@ export class AssignUnmatched {
     for (const order of orders.values()) {
       const own = given.filter(({ orderId }) => orderId === order.id);
       const lost = own.map(({ provider, reference }) => ({ provider, reference }));
-      await this.amend.execute(tx, order, {}, { ...why, evidence: { lost, to } });
+      await this.transaction.amend(tx, order, {}, { ...why, evidence: { lost, to } });
       if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
     for (const { id } of await this.rows.twins(tx, payment.id, 'kept')) await this.rows.resolve(tx, id, 'adopted', why);
@@ -138,7 +132,7 @@ export class AssignUnmatched {
     why: Why,
   ): Promise<AssignUnmatchedResult> {
     await this.rows.resolve(tx, payment.id, 'adopted', why);
-    await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });
     if (result.outcome === 'unknown-order' || result.outcome === 'attempt-mismatch') {

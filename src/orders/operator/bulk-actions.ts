@@ -1,64 +1,19 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { type Clock } from '../../clock';
-import { isContention, ownTransaction } from '../../database';
-import { type CancelOrder } from '../close/cancel-order';
-import { type ExtendDeadline, type NewDeadline } from '../deadline/deadline';
+import { Inject, Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { CLOCK, type Clock } from '../../clock';
+import { Database, isContention } from '../../database';
+import { CancelOrder } from '../close/cancel-order';
+import { ExtendDeadline, type NewDeadline } from '../deadline/deadline';
 import { type Actor, byOperator } from '../model/transition';
 import { checkBulk } from '../input/check-input';
 import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../model/order-filter';
 import { LIMITS } from '../model/order-policies';
-import { type ListOrders } from '../read/list-orders';
-import { type CloseOrder } from './close-order';
+import { ListOrders } from '../read/list-orders';
+import { CloseOrder } from './close-order';
 
 /** Who acts. An action on many orders must have a name in their histories. */
 export interface BulkOptions {
   readonly by: Actor & { readonly actor: string };
-}
-
-/**
- * Operator actions on all orders of a filter, for example after an outage of a provider. Get it from `orders.bulk`.
- *
- * A call handles at most 1000 orders or takes about ten seconds, and returns `next`. Call again with it as `cursor` until
- * it is null. Each order is changed in a transaction of its own, by the rules of the single action, and once: you may
- * repeat any call. Orders that are placed after the first call are left out.
- *
- * All methods throw `InvalidOrderError` if the request is malformed or names no actor. Nothing was written then.
- */
-export class BulkActions {
-  /** @internal Nest creates it. */
-  constructor(
-    private readonly run: BulkRun,
-    private readonly extending: ExtendDeadline,
-    private readonly cancelling: CancelOrder,
-    private readonly closing: CloseOrder,
-  ) {}
-
-  /** Moves the deadlines of PENDING orders, even of overdue ones. */
-  async extend(request: BulkExtension, options: BulkOptions): Promise<BulkResult> {
-    checkBulk('bulkExtension', request, options);
-    const { byMs, expiresAt, reason, actionId } = request;
-    const by = byOperator(options.by);
-    return this.run.execute(request, ['PENDING'], (orderId, tx) =>
-      this.extending.executeOnce({ orderId, byMs, expiresAt, reason }, actionId, { by, tx }),
-    );
-  }
-
-  /** Cancels orders that are not decided yet. */
-  async cancel(request: BulkRequest, options: BulkOptions): Promise<BulkResult> {
-    checkBulk('bulk', request, options);
-    const by = byOperator(options.by);
-    return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
-      this.cancelling.execute({ orderId, reason: request.reason }, { by, tx }),
-    );
-  }
-
-  /** Closes unpaid orders now. Their open attempts are closed at the providers first. */
-  async close(request: BulkRequest, options: BulkOptions): Promise<BulkResult> {
-    checkBulk('bulk', request, options);
-    return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
-      this.closing.execute({ orderId, reason: request.reason }, { by: options.by, tx }),
-    );
-  }
 }
 
 /** Which orders a bulk action changes. It must have at least one field. */
@@ -108,12 +63,6 @@ export interface BulkResult {
   readonly next: string | null;
 }
 
-interface Dependencies {
-  readonly dataSource: DataSource;
-  readonly listing: ListOrders;
-  readonly clock: Clock;
-}
-
 /** The result of a single action. */
 interface Result {
   readonly outcome: string;
@@ -132,20 +81,21 @@ const BUDGET_MS = 10_000;
 const SAMPLE = 20;
 
 /** Runs a single action on the orders of a filter, newest first. */
+@Injectable()
 export class BulkRun {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly database: Database,
+    private readonly listing: ListOrders,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   async execute(request: BulkRequest, open: readonly ('PENDING' | 'CLOSING')[], act: Act): Promise<BulkResult> {
     const { filter, dryRun = false, limit = LIMITS.orders, cursor } = request;
-    const endsAt = this.deps.clock.monotonic() + BUDGET_MS;
+    const endsAt = this.clock.monotonic() + BUDGET_MS;
     const after = cursor === undefined ? undefined : decodePosition(cursor);
-    const { positions, next } = await this.deps.listing.find(
-      { ...filter, status: filter.status ?? open },
-      after,
-      limit,
-    );
+    const { positions, next } = await this.listing.find({ ...filter, status: filter.status ?? open }, after, limit);
     let outcomes: readonly BulkOutcome[] = [];
-    while (outcomes.length < positions.length && this.deps.clock.monotonic() < endsAt) {
+    while (outcomes.length < positions.length && this.clock.monotonic() < endsAt) {
       const group = positions.slice(outcomes.length, outcomes.length + LANES);
       outcomes = outcomes.concat(await Promise.all(group.map(({ id }) => this.outcomeOf(id, dryRun, act))));
     }
@@ -156,14 +106,59 @@ export class BulkRun {
   /** A locked order is counted, and does not stop the others. */
   private async outcomeOf(id: string, dryRun: boolean, act: Act): Promise<BulkOutcome> {
     try {
-      const { outcome, code } = dryRun
-        ? await rehearse(this.deps.dataSource, (tx) => act(id, tx))
-        : await act(id, undefined);
+      const { outcome, code } = dryRun ? await rehearse(this.database, (tx) => act(id, tx)) : await act(id, undefined);
       return { id, outcome: code ?? outcome };
     } catch (error) {
       if (isContention(error)) return { id, outcome: 'BUSY' };
       throw error;
     }
+  }
+}
+
+/**
+ * Operator actions on all orders of a filter, for example after an outage of a provider. Get it from `orders.bulk`.
+ *
+ * A call handles at most 1000 orders or takes about ten seconds, and returns `next`. Call again with it as `cursor` until
+ * it is null. Each order is changed in a transaction of its own, by the rules of the single action, and once: you may
+ * repeat any call. Orders that are placed after the first call are left out.
+ *
+ * All methods throw `InvalidOrderError` if the request is malformed or names no actor. Nothing was written then.
+ */
+@Injectable()
+export class BulkActions {
+  /** @internal Nest creates it. */
+  constructor(
+    private readonly run: BulkRun,
+    private readonly extending: ExtendDeadline,
+    private readonly cancelling: CancelOrder,
+    private readonly closing: CloseOrder,
+  ) {}
+
+  /** Moves the deadlines of PENDING orders, even of overdue ones. */
+  async extend(request: BulkExtension, options: BulkOptions): Promise<BulkResult> {
+    checkBulk('bulkExtension', request, options);
+    const { byMs, expiresAt, reason, actionId } = request;
+    const by = byOperator(options.by);
+    return this.run.execute(request, ['PENDING'], (orderId, tx) =>
+      this.extending.executeOnce({ orderId, byMs, expiresAt, reason }, actionId, { by, tx }),
+    );
+  }
+
+  /** Cancels orders that are not decided yet. */
+  async cancel(request: BulkRequest, options: BulkOptions): Promise<BulkResult> {
+    checkBulk('bulk', request, options);
+    const by = byOperator(options.by);
+    return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
+      this.cancelling.execute({ orderId, reason: request.reason }, { by, tx }),
+    );
+  }
+
+  /** Closes unpaid orders now. Their open attempts are closed at the providers first. */
+  async close(request: BulkRequest, options: BulkOptions): Promise<BulkResult> {
+    checkBulk('bulk', request, options);
+    return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
+      this.closing.execute({ orderId, reason: request.reason }, { by: options.by, tx }),
+    );
   }
 }
 
@@ -193,10 +188,9 @@ class Rehearsed<T> extends Error {
 const LOCK_MS = 500;
 
 /** Runs `work` and takes everything back. So a dry run decides by the same rules and rows as the real one. */
-async function rehearse<T>(dataSource: DataSource, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+async function rehearse<T>(database: Database, work: (tx: EntityManager) => Promise<T>): Promise<T> {
   try {
-    return await ownTransaction(
-      dataSource,
+    return await database.transaction(
       async (tx) => {
         throw new Rehearsed(await work(tx));
       },

@@ -1,6 +1,7 @@
-import { applyStep, type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { Injectable } from '@nestjs/common';
+import { applyStep, type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
-import { type PaymentWatch } from '../unmatched/payment-watch';
+import { PaymentWatch } from '../unmatched/payment-watch';
 import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
 import {
   type OrderView,
@@ -11,7 +12,6 @@ import {
   type PaymentAttempt,
   withStatus,
 } from '../model/order';
-import { AmendOrder } from '../sql/order-rows';
 import { transition, type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { decideWithoutOpenAttempts, type MoneyRefusal, refuseMoney } from '../model/decide-closing';
 
@@ -43,25 +43,19 @@ interface Why {
 }
 
 /** Closes an unpaid order now, whatever its deadline and `autoClose`, and even if its timeout is parked. Idempotent. */
+@Injectable()
 export class CloseOrder {
-  private readonly amend: AmendOrder;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-  }
+  ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: ManualClose, { by, tx }: OperatorOptions = {}): Promise<CloseOrderResult> {
     checkRequest('close', request);
     const { orderId, reason, attemptsAreClosed = false } = request;
-    const result = await this.transaction.withOrder<CloseOrderResult>(
-      orderId,
-      tx,
-      (locked) => this.decide(locked, attemptsAreClosed, { by: byOperator(by), reason }),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    const result = await this.transaction.withOrder<CloseOrderResult>(orderId, tx, (locked) =>
+      this.decide(locked, attemptsAreClosed, { by: byOperator(by), reason }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
     if (result.outcome === 'closing' && !tx) this.transaction.scheduler.wake([paymentTimeout(orderId)], 'operator');
@@ -90,13 +84,13 @@ export class CloseOrder {
   private async beginClosing({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<void> {
     const [, ...reminders] = allTimeouts(order);
     await this.transaction.scheduler.cancel(reminders, { tx });
-    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.decideNow(tx, order.id);
     if (order.status === 'PENDING') {
       const details = { reason: 'operator' };
       const step = transition(order, 'CLOSING', { by, now, reason, closingReason: 'expired', details });
       return applyStep(this.transaction.store, tx, step);
     }
-    await this.amend.execute(tx, order, {}, { by, reason, evidence: { close: 'asked again' } });
+    await this.transaction.amend(tx, order, {}, { by, reason, evidence: { close: 'asked again' } });
   }
 
   private async end(

@@ -1,11 +1,10 @@
-import { Logger } from '@nestjs/common';
+import { Logger, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
-import { ownQuery, runTransaction } from '../../database';
+import { statements } from '../../database';
 import { type TimeoutRef } from '../../timeouts';
 import { checkRequest } from '../input/check-input';
-import { type OrderTransaction } from '../sql/order-transaction';
-import { AmendOrder } from '../sql/order-rows';
+import { OrderTransaction } from '../sql/order-transaction';
 import { type OperatorOptions, byOperator, type Actor } from '../model/transition';
 import {
   ORDER_LATE_WATCH,
@@ -43,53 +42,48 @@ type RevealResult =
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' };
 
 /** Shows the personal data of an order to an operator. The log and the history of the order say to whom, and why. */
+@Injectable()
 export class RevealPersonalData {
   private readonly logger = new Logger(RevealPersonalData.name);
-  private readonly amend: AmendOrder;
-  private readonly sql: string;
 
-  constructor(private readonly transaction: OrderTransaction) {
-    const { schema } = transaction;
-    this.amend = new AmendOrder(schema);
-    const of = (what: string, name: string, from: string): string =>
-      `SELECT '${what}' AS of, ${name} AS name, e.evidence FROM ${from} AS e
-        WHERE e.order_id = $1 AND e.evidence IS NOT NULL`;
-    this.sql = `
-      SELECT o.metadata, (SELECT json_agg(found) FROM (
-               ${of('history', 'e.version::text', `${schema}.order_history`)}
-               UNION ALL ${of('attempt', `e.provider || ' ' || e.reference`, `${schema}.payment_attempt`)}
-               UNION ALL ${of('unmatched', `e.provider || ' ' || e.reference`, `${schema}.unmatched_payment`)}
-               UNION ALL ${of('refund', `e.provider || ' ' || e.reference`, `${schema}.refund`)}) found) AS evidence
-        FROM ${schema}.orders o WHERE o.id = $1`;
-  }
+  constructor(private readonly transaction: OrderTransaction) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: RevealRequest, { by, tx }: OperatorOptions = {}): Promise<RevealResult> {
     checkRequest('reveal', request);
     const { orderId, reason } = request;
-    const result = await this.transaction.withOrder<RevealResult>(
-      orderId,
-      tx,
-      async (locked) => {
-        const data = await this.read(locked.tx, orderId);
-        const why = { by: byOperator(by), reason, evidence: { revealed: 'metadata and evidence' } };
-        await this.amend.execute(locked.tx, locked.order, {}, why);
-        return { outcome: 'revealed', ...data };
-      },
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
-    );
+    const result = await this.transaction.withOrder<RevealResult>(orderId, tx, async (locked) => {
+      const data = await this.read(locked.tx, orderId);
+      const why = { by: byOperator(by), reason, evidence: { revealed: 'metadata and evidence' } };
+      await this.transaction.amend(locked.tx, locked.order, {}, why);
+      return { outcome: 'revealed', ...data };
+    });
     if (result.outcome === 'revealed')
       this.logger.warn(`${by?.actor ?? 'an operator'} has seen the personal data of order "${orderId}": ${reason}`);
     return result;
   }
 
   private async read(tx: EntityManager, orderId: string): Promise<PersonalData> {
-    const [row] = await tx.query<{ metadata: PersonalData['metadata']; evidence: Evidence[] | null }[]>(this.sql, [
-      orderId,
-    ]);
+    const [row] = await tx.query<{ metadata: PersonalData['metadata']; evidence: Evidence[] | null }[]>(
+      personalSql(this.transaction.database),
+      [orderId],
+    );
     return { metadata: row?.metadata ?? null, evidence: row?.evidence ?? [] };
   }
 }
+
+const personalSql = statements((schema) => {
+  const of = (what: string, name: string, table: string): string =>
+    `SELECT '${what}' AS of, ${name} AS name, e.evidence FROM ${table} AS e
+        WHERE e.order_id = $1 AND e.evidence IS NOT NULL`;
+  return `
+      SELECT o.metadata, (SELECT json_agg(found) FROM (
+               ${of('history', 'e.version::text', `${schema}.order_history`)}
+               UNION ALL ${of('attempt', `e.provider || ' ' || e.reference`, `${schema}.payment_attempt`)}
+               UNION ALL ${of('unmatched', `e.provider || ' ' || e.reference`, `${schema}.unmatched_payment`)}
+               UNION ALL ${of('refund', `e.provider || ' ' || e.reference`, `${schema}.refund`)}) found) AS evidence
+        FROM ${schema}.orders o WHERE o.id = $1`;
+});
 
 /** What an operator does that concerns orders without changing them. */
 interface OperatorNote {
@@ -101,25 +95,20 @@ interface OperatorNote {
 }
 
 /** Writes into the histories of orders what an operator does with their timeouts. */
+@Injectable()
 export class NoteOnOrders {
-  private readonly amend: AmendOrder;
-  private readonly refundedSql: string;
-
-  constructor(private readonly transaction: OrderTransaction) {
-    this.amend = new AmendOrder(transaction.schema);
-    this.refundedSql = `SELECT order_id FROM ${transaction.schema}.refund WHERE number = ANY($1::text[])`;
-  }
+  constructor(private readonly transaction: OrderTransaction) {}
 
   /** In one transaction. Timeouts that name no order, and orders that are gone, are left out. */
   async execute(timeouts: readonly TimeoutRef[], { by, reason, merchants, evidence }: OperatorNote): Promise<void> {
     const named = timeouts.flatMap((timeout) => orderOf(timeout) ?? []);
     const ids = [...new Set([...named, ...(await this.refunded(timeouts))])].sort();
     if (ids.length === 0) return;
-    await runTransaction(this.transaction, undefined, async (tx) => {
+    await this.transaction.database.run(undefined, async (tx) => {
       const { orders } = await this.transaction.store.lock(tx, ids, 'wait');
       const why = { by: byOperator(by), reason, evidence };
       const visible = [...orders.values()].filter(({ merchantId }) => merchants?.includes(merchantId) ?? true);
-      for (const order of visible) await this.amend.execute(tx, order, {}, why);
+      for (const order of visible) await this.transaction.amend(tx, order, {}, why);
     });
   }
 
@@ -127,10 +116,17 @@ export class NoteOnOrders {
   private async refunded(timeouts: readonly TimeoutRef[]): Promise<string[]> {
     const numbers = timeouts.filter(({ kind }) => kind === PAYMENT_REFUND).map(({ key }) => key);
     if (numbers.length === 0) return [];
-    const rows = await ownQuery<{ order_id: string }[]>(this.transaction.dataSource, this.refundedSql, [numbers]);
+    const rows = await this.transaction.database.query<{ order_id: string }[]>(
+      refundedSql(this.transaction.database).refunded,
+      [numbers],
+    );
     return rows.map(({ order_id: orderId }) => orderId);
   }
 }
+
+const refundedSql = statements((schema) => ({
+  refunded: `SELECT order_id FROM ${schema}.refund WHERE number = ANY($1::text[])`,
+}));
 
 /** Undefined: the key of the timeout names no order. */
 function orderOf({ kind, key }: TimeoutRef): string | undefined {

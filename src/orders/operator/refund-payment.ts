@@ -1,14 +1,15 @@
-import { type PaymentProviders } from '../../payments';
+import { Injectable } from '@nestjs/common';
+import { PaymentProviders } from '../../payments';
 import { assertNever } from '../../errors';
-import { type PaymentLookups } from '../lookup/payment-lookups';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../model/findings';
 import { checkRequest } from '../input/check-input';
 import { isDue } from '../model/decide-closing';
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { neededPayments } from '../model/decide-claim';
-import { type MarkPaid } from '../pay/mark-paid';
-import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { MarkPaid } from '../pay/mark-paid';
+import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import {
   type OrderStatus,
   type OrderView,
@@ -23,7 +24,6 @@ import {
 } from '../model/order';
 import { paymentTimeout } from '../model/order-timeouts';
 import { paymentFound, accountOf } from '../model/reported-payment';
-import { AmendOrder } from '../sql/order-rows';
 import { type LookUpOptions, type ActionContext, type Actor, byOperator } from '../model/transition';
 import { moneyReceived } from '../model/money';
 
@@ -58,25 +58,20 @@ export type RefundPaymentResult =
   /** Only a report vouches for it. `says`: what its provider says. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
 
-interface Dependencies {
-  readonly transaction: OrderTransaction;
-  readonly unmatched: HandleUnmatched;
-  readonly found: NoteUnmatchedMoney;
-  readonly markPaid: MarkPaid;
-  readonly ask: PaymentLookups;
-  readonly providers: Pick<PaymentProviders, 'get'>;
-}
-
 /**
  * Refunds one payment of an order in full, because an operator decides so. A payment that a paid order needs is
  * rejected: refund returned goods at the provider. Idempotent.
  */
+@Injectable()
 export class RefundPayment {
-  private readonly amend: AmendOrder;
-
-  constructor(private readonly deps: Dependencies) {
-    this.amend = new AmendOrder(deps.transaction.schema);
-  }
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly markPaid: MarkPaid,
+    private readonly lookups: PaymentLookups,
+    private readonly providers: PaymentProviders,
+  ) {}
 
   /**
    * Does not accept a caller's transaction, because it may have to look up the payment first: for at most 8 s, unless
@@ -93,16 +88,13 @@ export class RefundPayment {
     const names = {
       provider,
       reference,
-      merchantAccount: accountOf(request, this.deps.providers),
+      merchantAccount: accountOf(request, this.providers),
       transactionId: null,
     };
     const operator = byOperator(by);
     const says = await this.confirm(request.orderId, names, operator, signal);
-    return this.deps.transaction.withOrder<RefundPaymentResult>(
-      request.orderId,
-      undefined,
-      (locked) => this.decide(locked, names, says, { by: operator, reason: request.reason }),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    return this.transaction.withOrder<RefundPaymentResult>(request.orderId, undefined, (locked) =>
+      this.decide(locked, names, says, { by: operator, reason: request.reason }),
     );
   }
 
@@ -113,11 +105,11 @@ export class RefundPayment {
     by: ActionContext,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { transaction, ask, markPaid } = this.deps;
+    const { transaction, lookups, markPaid } = this;
     const { now, attempts } = await transaction.store.attemptsOf(orderId, isUnconfirmed);
     const attempt = findPayment({ attempts }, names);
     if (!attempt) return undefined;
-    const [found] = await ask.query([attempt], now, signal);
+    const [found] = await lookups.query([attempt], now, signal);
     if (found?.finding.type !== 'PAID') return sentenceOf(found);
     const account = accountOfAttempt(attempt);
     await markPaid.confirm(paymentFound(orderId, attempt, found.finding), by, { account, verified: true });
@@ -141,13 +133,13 @@ export class RefundPayment {
         return { ...named, ...refusal, says: says ?? 'it was not looked up at its provider yet' };
       }
       case 'refund': {
-        const [disputed] = await this.deps.found.disputed(tx, [decision.attempt], true);
+        const [disputed] = await this.found.disputed(tx, [decision.attempt], true);
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
         await this.beginRefunds(locked, decision.attempt, why);
-        return { outcome: 'refunding', order: await this.deps.transaction.view(tx, order.id) };
+        return { outcome: 'refunding', order: await this.transaction.view(tx, order.id) };
       }
       default:
-        return { outcome: decision.type, order: await this.deps.transaction.view(tx, order.id) };
+        return { outcome: decision.type, order: await this.transaction.view(tx, order.id) };
     }
   }
 
@@ -157,7 +149,7 @@ export class RefundPayment {
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
     const { tx, order, now } = locked;
-    const { transaction, unmatched } = this.deps;
+    const { transaction, unmatched } = this;
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
     if (order.status === 'PAID') {
@@ -170,7 +162,7 @@ export class RefundPayment {
     if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
-    await this.amend.execute(tx, order, {}, { by, reason, evidence });
+    await this.transaction.amend(tx, order, {}, { by, reason, evidence });
   }
 }
 

@@ -1,12 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { type Inventory, type StockShortage } from '../../inventory';
+import { Inventory, type StockShortage } from '../../inventory';
 import { checkRequest } from '../input/check-input';
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { type OrderView, type LockedOrder, type OrderStatus, type PaymentAttempt } from '../model/order';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
-import { type UnmatchedRows } from '../unmatched/unmatched-payment';
+import { UnmatchedRows } from '../unmatched/unmatched-payment';
 import { moneyReceived } from '../model/money';
 
 /** Which order to revive, and why. */
@@ -22,29 +23,25 @@ export type ReviveOrderResult =
   | { readonly outcome: 'rejected'; readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
   | ({ readonly outcome: 'rejected' } & RevivalRefusal);
 
-interface Dependencies {
-  readonly transaction: OrderTransaction;
-  readonly unmatched: HandleUnmatched;
-  readonly found: NoteUnmatchedMoney;
-  readonly inventory: Pick<Inventory, 'read'>;
-  readonly rows: UnmatchedRows;
-}
-
 /**
  * Makes a closed order PAID by the money that was kept for it, if its goods are in stock. A canceled order is never
  * revived. Idempotent.
  */
+@Injectable()
 export class ReviveOrder {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly inventory: Inventory,
+    private readonly rows: UnmatchedRows,
+  ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: Revival, { by, tx }: OperatorOptions = {}): Promise<ReviveOrderResult> {
     checkRequest('revival', request);
-    return this.deps.transaction.withOrder<ReviveOrderResult>(
-      request.orderId,
-      tx,
-      (locked) => this.decide(locked, { by: byOperator(by), reason: request.reason }),
-      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    return this.transaction.withOrder<ReviveOrderResult>(request.orderId, tx, (locked) =>
+      this.decide(locked, { by: byOperator(by), reason: request.reason }),
     );
   }
 
@@ -52,7 +49,7 @@ export class ReviveOrder {
     { tx, order, now }: LockedOrderContext,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<ReviveOrderResult> {
-    const { transaction, unmatched, found, rows } = this.deps;
+    const { transaction, unmatched, found, rows } = this;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
@@ -66,10 +63,10 @@ export class ReviveOrder {
   }
 
   private async shortagesOf(tx: EntityManager, orderId: string): Promise<StockShortage[]> {
-    const { lines } = await this.deps.transaction.view(tx, orderId);
+    const { lines } = await this.transaction.view(tx, orderId);
     const wanted = new Map<string, number>();
     for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
-    const levels = await this.deps.inventory.read(tx, [...wanted.keys()]);
+    const levels = await this.inventory.read(tx, [...wanted.keys()]);
     const available = new Map(levels.map((level) => [level.sku, level.available]));
     const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
     return shortages.filter((shortage) => shortage.available < shortage.wanted);

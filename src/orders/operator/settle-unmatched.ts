@@ -1,5 +1,6 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { runTransaction } from '../../database';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database } from '../../database';
 import { type OperatorOptions, transition, type ActionContext, byOperator } from '../model/transition';
 import { isDue } from '../model/decide-closing';
 import { checkUnmatched } from '../input/check-input';
@@ -12,14 +13,13 @@ import {
   withStatus,
   isUndecided,
 } from '../model/order';
-import { isPaidFor, type LockedOrderContext, type OrderTransaction, applyStep } from '../sql/order-transaction';
-import { paymentTimeout, refundTimeout } from '../model/order-timeouts';
+import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep } from '../sql/order-transaction';
+import { refundTimeout } from '../model/order-timeouts';
 import { neededPayments } from '../model/decide-claim';
-import { AmendOrder } from '../sql/order-rows';
 import { SettledPayments } from '../sql/handled-payments';
 import {
   type UnmatchedPayment,
-  type UnmatchedRows,
+  UnmatchedRows,
   evidenceOfUnmatched,
   isOpen,
   namesOf,
@@ -30,19 +30,12 @@ import {
   WHOLE_PAYMENT_REASONS,
   unmatchedFromAttempt,
 } from '../model/unmatched-money';
-import { type PaymentWatch } from '../unmatched/payment-watch';
+import { PaymentWatch } from '../unmatched/payment-watch';
 import { RefundRows } from '../unmatched/refund-rows';
-import { type AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
+import { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
 
 /** Before every id. */
 const BEGINNING = '00000000-0000-0000-0000-000000000000';
-
-interface Dependencies {
-  readonly dataSource: DataSource;
-  readonly rows: UnmatchedRows;
-  readonly assigning: AssignUnmatched;
-  readonly settling: SettleUnmatched;
-}
 
 /** Which unmatched payments to list. */
 export interface UnmatchedPage {
@@ -52,60 +45,6 @@ export interface UnmatchedPage {
   readonly after?: string | undefined;
   /** Only payments whose order belongs to one of these, which excludes payments without an order. @default all */
   readonly merchants?: readonly string[] | undefined;
-}
-
-/** Money that no order takes and that waits for a person or for the deadline of its order. Get it from `orders.unmatched`. */
-export class UnmatchedPayments {
-  /** @internal Nest creates it. */
-  constructor(private readonly deps: Dependencies) {}
-
-  /** Lists payments with the handling `kept` or `waiting`, oldest first. */
-  list({ limit = 100, after = BEGINNING, merchants }: UnmatchedPage = {}): Promise<UnmatchedPayment[]> {
-    return this.deps.rows.page(this.deps.dataSource, { limit, after, merchants });
-  }
-
-  /** Reads one of them, handled or not. Undefined: there is none. */
-  get(id: string, { merchants }: Pick<UnmatchedPage, 'merchants'> = {}): Promise<UnmatchedPayment | undefined> {
-    return this.deps.rows.find(this.deps.dataSource, id, merchants);
-  }
-
-  /**
-   * Operator: books the payment on the order that was paid, by the rules for every payment. Idempotent.
-   *
-   * @throws InvalidOrderError if the request is invalid.
-   */
-  assign(request: UnmatchedAssignment, options?: OperatorOptions): Promise<AssignUnmatchedResult> {
-    return this.deps.assigning.execute(request, options);
-  }
-
-  /**
-   * Operator: records that the payment was handled outside of this system. It moves no money. From then on, the payment
-   * counts as no money: it pays and revives no order, and is not refunded. Idempotent.
-   *
-   * @throws InvalidOrderError if the request is invalid.
-   */
-  settle(request: UnmatchedSettlement, options?: OperatorOptions): Promise<SettleUnmatchedResult> {
-    return this.deps.settling.execute(request, options);
-  }
-
-  /**
-   * Operator: takes a settlement back. The payment counts as money again, and waits for a person. Idempotent.
-   *
-   * @throws InvalidOrderError if the request is invalid.
-   */
-  reopen(request: UnmatchedSettlement, options?: OperatorOptions): Promise<ReopenUnmatchedResult> {
-    return this.deps.settling.reopen(request, options);
-  }
-
-  /** @internal The number of payments that `list` has, at most `limit`. */
-  countOpen(limit: number, merchants?: readonly string[]): Promise<number> {
-    return this.deps.rows.countOpen(this.deps.dataSource, limit, merchants);
-  }
-
-  /** @internal The number of payments that wait for a person: those with the handling `kept`. */
-  countKept(): Promise<number> {
-    return this.deps.rows.countKept(this.deps.dataSource);
-  }
 }
 
 export interface UnmatchedSettlement {
@@ -158,20 +97,15 @@ interface Why {
  * Records that a person has handled unmatched money outside of this system. It moves no money. From then on, the payment
  * counts as no money, until a person reopens it. Both are idempotent.
  */
+@Injectable()
 export class SettleUnmatched {
-  private readonly amend: AmendOrder;
-  private readonly settled: SettledPayments;
-  private readonly refunds: RefundRows;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
     private readonly watch: PaymentWatch,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-    this.settled = new SettledPayments(transaction.schema);
-    this.refunds = new RefundRows(transaction.dataSource, transaction.schema);
-  }
+    private readonly settled: SettledPayments,
+    private readonly refunds: RefundRows,
+  ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
@@ -217,7 +151,7 @@ export class SettleUnmatched {
     work: (found: Found, why: Why) => Promise<T>,
   ): Promise<T | NotFound> {
     checkUnmatched('settlement', request);
-    return runTransaction<T | NotFound>(this.transaction, caller, async (tx) => {
+    return this.transaction.database.run<T | NotFound>(caller, async (tx) => {
       // Does not adopt its money, unlike other actions: the operator says what has become of it.
       const orderId = await this.orderIdOf(tx, request.id);
       const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
@@ -242,7 +176,7 @@ export class SettleUnmatched {
     await this.rows.resolve(tx, payment.id, 'adopted', why);
     if (!order) return;
     if (isUndecided(order.status)) {
-      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      await this.transaction.decideNow(tx, order.id);
       return;
     }
     const reason = order.status === 'PAID' ? 'surplus' : 'late';
@@ -270,8 +204,7 @@ export class SettleUnmatched {
 
   /** The money that kept the order from closing, or that would pay it, is gone or back. */
   private async decideAnew({ tx, now, order }: Pick<Found, 'tx' | 'now' | 'order'>): Promise<void> {
-    if (order && (isDue(order, now) || isPaidFor(order)))
-      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    if (order && (isDue(order, now) || isPaidFor(order))) await this.transaction.decideNow(tx, order.id);
   }
 
   /** A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. */
@@ -283,7 +216,7 @@ export class SettleUnmatched {
   }
 
   private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {
-    if (order) await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    if (order) await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     return (await this.rows.find(tx, payment.id)) ?? payment;
   }
 
@@ -308,6 +241,66 @@ export class SettleUnmatched {
     const details = { reason: payment.reason };
     await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, details }));
     return { ...found, order: { ...order, status: 'REFUNDING', version: order.version + 1 } };
+  }
+}
+
+/** Money that no order takes and that waits for a person or for the deadline of its order. Get it from `orders.unmatched`. */
+@Injectable()
+export class UnmatchedPayments {
+  /** @internal Nest creates it. */
+  constructor(
+    private readonly database: Database,
+    private readonly rows: UnmatchedRows,
+    private readonly assigning: AssignUnmatched,
+    private readonly settling: SettleUnmatched,
+  ) {}
+
+  /** Lists payments with the handling `kept` or `waiting`, oldest first. */
+  list({ limit = 100, after = BEGINNING, merchants }: UnmatchedPage = {}): Promise<UnmatchedPayment[]> {
+    return this.rows.page(this.database.dataSource, { limit, after, merchants });
+  }
+
+  /** Reads one of them, handled or not. Undefined: there is none. */
+  get(id: string, { merchants }: Pick<UnmatchedPage, 'merchants'> = {}): Promise<UnmatchedPayment | undefined> {
+    return this.rows.find(this.database.dataSource, id, merchants);
+  }
+
+  /**
+   * Operator: books the payment on the order that was paid, by the rules for every payment. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  assign(request: UnmatchedAssignment, options?: OperatorOptions): Promise<AssignUnmatchedResult> {
+    return this.assigning.execute(request, options);
+  }
+
+  /**
+   * Operator: records that the payment was handled outside of this system. It moves no money. From then on, the payment
+   * counts as no money: it pays and revives no order, and is not refunded. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  settle(request: UnmatchedSettlement, options?: OperatorOptions): Promise<SettleUnmatchedResult> {
+    return this.settling.execute(request, options);
+  }
+
+  /**
+   * Operator: takes a settlement back. The payment counts as money again, and waits for a person. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  reopen(request: UnmatchedSettlement, options?: OperatorOptions): Promise<ReopenUnmatchedResult> {
+    return this.settling.reopen(request, options);
+  }
+
+  /** @internal The number of payments that `list` has, at most `limit`. */
+  countOpen(limit: number, merchants?: readonly string[]): Promise<number> {
+    return this.rows.countOpen(this.database.dataSource, limit, merchants);
+  }
+
+  /** @internal The number of payments that wait for a person: those with the handling `kept`. */
+  countKept(): Promise<number> {
+    return this.rows.countKept(this.database.dataSource);
   }
 }
 

@@ -1,4 +1,5 @@
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
+import { Injectable } from '@nestjs/common';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { isBooked, isClaim, type LockedOrder, type PaidSource } from '../model/order';
 import { type LockedOrderContext } from '../sql/order-transaction';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
@@ -11,7 +12,7 @@ import {
   isPaidBy,
   othersWith,
 } from '../model/decide-claim';
-import { type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
 import { type UnmatchedReason, type UnmatchedMoney } from '../model/unmatched-money';
 import { type ActionContext } from '../model/transition';
 import { type Booking, bookMoney, type Money } from '../model/money';
@@ -25,15 +26,14 @@ export interface Claim {
   readonly by: ActionContext;
 }
 
-type Store = Pick<OrderStore, 'closeUnmatched' | 'keepUnmatched'>;
-
 /**
  * Decides whether a payment belongs to the order that it was reported for. If not, keeps it as an unmatched payment.
  */
+@Injectable()
 export class ClaimPayment {
   constructor(
-    private readonly store: Store,
-    private readonly unmatched: Pick<HandleUnmatched, 'handlingOfPart' | 'contest' | 'tellOfSettled'>,
+    private readonly store: OrderStore,
+    private readonly unmatched: HandleUnmatched,
   ) {}
 
   /**

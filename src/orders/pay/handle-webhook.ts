@@ -1,35 +1,24 @@
-import { Logger } from '@nestjs/common';
-import { type DataSource } from 'typeorm';
+import { Logger, Injectable } from '@nestjs/common';
 import { assertNever } from '../../errors';
-import { isContention, isDatabaseUnavailable, ownTransaction, storableText } from '../../database';
+import { Database, isContention, isDatabaseUnavailable, storableText } from '../../database';
 import {
   type Notification,
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
-  type PaymentObservers,
-  type PaymentProviders,
+  PaymentObservers,
+  PaymentProviders,
 } from '../../payments';
-import { type TimeoutScheduler } from '../../timeouts';
+import { TimeoutScheduler } from '../../timeouts';
 import { readPayment, storableMoney } from '../input';
-import { type MarkPaid } from './mark-paid';
+import { MarkPaid } from './mark-paid';
 import { type HandledPayment } from '../model/decide-claim';
-import { type OrderStore } from '../sql/order-store';
-import { type RefundRows } from '../unmatched/refund-rows';
+import { OrderStore } from '../sql/order-store';
+import { RefundRows } from '../unmatched/refund-rows';
 import { type UnmatchedMoney } from '../model/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../model/order-timeouts';
 import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { paymentFound, accountOf } from '../model/reported-payment';
-
-interface Dependencies {
-  readonly providers: PaymentProviders;
-  readonly observers: PaymentObservers;
-  readonly store: OrderStore;
-  readonly dataSource: DataSource;
-  readonly markPaid: MarkPaid;
-  readonly scheduler: TimeoutScheduler;
-  readonly refunds: Pick<RefundRows, 'ofOrder'>;
-}
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
 type Chargeback = Extract<Notification, { type: 'CHARGEBACK' }>;
@@ -38,17 +27,26 @@ type Chargeback = Extract<Notification, { type: 'CHARGEBACK' }>;
  * Processes the notifications of providers: verifies them, books them like any reported payment, and answers in the
  * provider's format.
  */
+@Injectable()
 export class HandleWebhook {
   private readonly logger = new Logger(HandleWebhook.name);
 
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly providers: PaymentProviders,
+    private readonly observers: PaymentObservers,
+    private readonly store: OrderStore,
+    private readonly database: Database,
+    private readonly markPaid: MarkPaid,
+    private readonly scheduler: TimeoutScheduler,
+    private readonly refunds: RefundRows,
+  ) {}
 
   /**
    * Returns the response for the provider. Undefined: no provider with that name sends notifications. A notification is
    * acknowledged only after its commit; if it cannot be stored, the provider is asked to send it again.
    */
   async execute(providerName: string, request: NotificationRequest): Promise<NotificationReply | undefined> {
-    const reader = this.deps.providers.get(providerName)?.notifications;
+    const reader = this.providers.get(providerName)?.notifications;
     if (!reader) return undefined;
     return reader.reply(await this.verdict(providerName, () => reader.read(request)));
   }
@@ -57,7 +55,7 @@ export class HandleWebhook {
     try {
       const notification = await read();
       if (notification.type === 'REJECTED') {
-        this.deps.observers.untrusted(provider, 'notification', notification.reason);
+        this.observers.untrusted(provider, 'notification', notification.reason);
         return 'rejected';
       }
       await this.process(provider, notification);
@@ -99,16 +97,16 @@ export class HandleWebhook {
    */
   private async refuse(names: PaymentNames, stated: Paid, problem: string): Promise<void> {
     this.logger.error(`a notification of ${names.provider} about ${names.reference} states no valid money: ${problem}`);
-    const attempt = await this.deps.store.findAttempt(names);
+    const attempt = await this.store.findAttempt(names);
     const evidence = { ...stated.evidence, problem };
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
     const transactionId = storableText(String(stated.transactionId));
-    await this.store({ ...names, transactionId, ...why, ...storableMoney({ ...stated, evidence }, false) });
+    await this.keepForPerson({ ...names, transactionId, ...why, ...storableMoney({ ...stated, evidence }, false) });
     if (attempt) await this.lookUp(attempt);
   }
 
   private async lookUp({ orderId }: PaymentAttempt): Promise<void> {
-    await this.deps.scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
+    await this.scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
   }
 
   private async take(key: PaymentNames, paid: Paid): Promise<void> {
@@ -119,18 +117,18 @@ export class HandleWebhook {
     // for it.
     if (await this.confirm(names, paid)) return;
     // Only the attempt's own look-up tells whether that report is true.
-    const claim = await this.deps.store.findAttempt(names);
+    const claim = await this.store.findAttempt(names);
     if (claim) await this.lookUp(claim);
   }
 
   /** Returns false if the attempt is not registered, or if only a report says that it is this payment. */
   private async confirm(names: PaymentNames, paid: Paid): Promise<boolean> {
-    const attempt = await this.deps.store.findAttempt(names);
+    const attempt = await this.store.findAttempt(names);
     if (!attempt || isLinkedByReport(attempt, names)) return false;
     const account = names.merchantAccount ?? accountOfAttempt(attempt);
     const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
     try {
-      await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
+      await this.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
     } catch (error) {
       // A listener may throw until the provider gives up. The look-up fails then, too, and is parked.
       if (!isContention(error) && !isDatabaseUnavailable(error)) await this.lookUp(attempt);
@@ -144,21 +142,21 @@ export class HandleWebhook {
     const { amount, currency, evidence, paidAt } = paid;
     // Stored like every other report, because its order may adopt it later.
     const report = { ...evidence, merchantAccount: names.merchantAccount, paidAt: paidAt.toISOString() };
-    return this.store({ ...names, amount, currency, evidence: report, orderId: null, reason: 'unknown-order' });
+    return this.keepForPerson({ ...names, amount, currency, evidence: report, orderId: null, reason: 'unknown-order' });
   }
 
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
   private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
-    const attempt = await this.deps.store.findAttempt(names);
+    const attempt = await this.store.findAttempt(names);
     const { provider, reference, merchantAccount, transactionId } = attempt ?? names;
     const key = { provider, reference, merchantAccount, transactionId, orderId: attempt?.orderId ?? null };
-    await this.store({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
+    await this.keepForPerson({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
   }
 
   /** Keeps money for a person, in a transaction of its own. */
-  private store(money: Omit<UnmatchedMoney, 'handling' | 'source' | 'now'>): Promise<void> {
-    const { dataSource, store } = this.deps;
-    return ownTransaction(dataSource, async (tx) => {
+  private keepForPerson(money: Omit<UnmatchedMoney, 'handling' | 'source' | 'now'>): Promise<void> {
+    const { store } = this;
+    return this.database.transaction(async (tx) => {
       const { now } = await store.lock(tx, money.orderId === null ? [] : [money.orderId], 'wait');
       await store.keepUnmatched(tx, [{ ...money, handling: 'kept', source: 'provider', now }]);
     });
@@ -169,9 +167,9 @@ export class HandleWebhook {
    * answers. The look-up is scheduled and not made here, because providers expect their response within seconds.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const attempt = await this.deps.store.findAttempt(names);
+    const attempt = await this.store.findAttempt(names);
     if (!attempt) return this.tellOfRefund(names);
-    const { scheduler, refunds } = this.deps;
+    const { scheduler, refunds } = this;
     const { orderId } = attempt;
     const known = await refunds.ofOrder(orderId);
     // Those that are done may have failed, which no other look-up would notice.
@@ -187,21 +185,20 @@ export class HandleWebhook {
    * that the provider could be asked by, so a person looks there.
    */
   private async tellOfRefund(names: PaymentNames): Promise<void> {
-    const { store, dataSource } = this.deps;
     // Its attempt may have been registered without an account. To look in vain costs less than money that nobody sees.
     const unresolved = names.merchantAccount === null ? [] : [{ ...names, merchantAccount: null }];
-    const { handled } = await store.samePayments(dataSource, [names, ...unresolved]);
+    const { handled } = await this.store.samePayments(this.database.dataSource, [names, ...unresolved]);
     const refunded = refundedOf(handled);
     if (!refunded) return;
     const evidence = { says: 'the payment changed after its refund, and its order was erased or purged' };
-    await this.store({ ...names, ...refunded, reason: 'refund-failed', evidence });
+    await this.keepForPerson({ ...names, ...refunded, reason: 'refund-failed', evidence });
   }
 
   private namesOf(
     provider: string,
     { reference, merchantAccount }: { readonly reference: string; readonly merchantAccount?: string },
   ): PaymentNames {
-    const account = accountOf({ provider, merchantAccount }, this.deps.providers);
+    const account = accountOf({ provider, merchantAccount }, this.providers);
     return { provider, reference: storableText(reference), merchantAccount: account, transactionId: null };
   }
 }

@@ -1,11 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
-import { type PaymentProviders } from '../../payments';
+import { PaymentProviders } from '../../payments';
 import { isContention, type Transaction } from '../../database';
-import { applyStep, type OrderTransaction } from '../sql/order-transaction';
+import { applyStep, OrderTransaction } from '../sql/order-transaction';
 import { checkReportedPayment } from '../input/check-input';
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
-import { type PaymentWatch } from '../unmatched/payment-watch';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { PaymentWatch } from '../unmatched/payment-watch';
 import {
   type LockedOrder,
   isUndecided,
@@ -38,17 +39,15 @@ interface Booked extends Partial<Confirmation> {
 }
 
 /** Books payments. It never drops reported money, whatever the state of its order. */
+@Injectable()
 export class MarkPaid {
-  private readonly claims: ClaimPayment;
-
   constructor(
     private readonly transaction: OrderTransaction,
+    private readonly claims: ClaimPayment,
     private readonly unmatched: HandleUnmatched,
     private readonly watch: PaymentWatch,
-    private readonly providers: Pick<PaymentProviders, 'get'>,
-  ) {
-    this.claims = new ClaimPayment(transaction.store, unmatched);
-  }
+    private readonly providers: PaymentProviders,
+  ) {}
 
   /**
    * Books a payment that the caller reports. It pays the order, but it is looked up at the provider before it is
@@ -99,7 +98,7 @@ export class MarkPaid {
 
   private bookOnce(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
-    return this.transaction.withOrder<MarkPaidResult>(
+    return this.transaction.withOrderOr<MarkPaidResult>(
       payment.orderId,
       how.tx,
       (locked) => {
@@ -147,7 +146,7 @@ export class MarkPaid {
   ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>> {
     const { locked, payment, by } = report;
     const { tx, now, order } = locked;
-    if (!(await writeBooking(this.transaction.store, tx, booking, evidenceOf(payment)))) {
+    if (!(await writeBooking(tx, this.transaction.store, booking, evidenceOf(payment)))) {
       throw new Error(
         `attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`,
       );
@@ -179,7 +178,7 @@ export class MarkPaid {
   /** The closing may have been parked because this payment was not confirmed. */
   private async decideAnew({ locked: { tx, order }, money }: Report): Promise<void> {
     if (order.status !== 'CLOSING' || money.source !== 'provider') return;
-    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.decideNow(tx, order.id);
   }
 
   private async handleUnmatched(

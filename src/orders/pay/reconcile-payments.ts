@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import {
   LOOK_UP,
@@ -6,13 +7,13 @@ import {
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
-  type TimeoutScheduler,
+  TimeoutScheduler,
 } from '../../timeouts';
 import { present } from '../../errors';
-import { type PaymentLookups } from '../lookup/payment-lookups';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding, waitForProviders } from '../model/findings';
 import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../model/order-timeouts';
-import { type HandleUnmatched } from '../unmatched/handle-unmatched';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,
   type Order,
@@ -28,14 +29,13 @@ import {
   type OrderView,
   canTakeMoney,
 } from '../model/order';
-import { type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
 import { type ActionContext, type LookUpOptions, contextOf } from '../model/transition';
 import { type LockedContext } from '../model/unmatched-money';
-import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type OrderTransaction } from '../sql/order-transaction';
-import { AmendOrder } from '../sql/order-rows';
-import { type ReadOrder } from '../read/read-order';
-import { type MarkPaid } from './mark-paid';
+import { PaymentWatch } from '../unmatched/payment-watch';
+import { OrderTransaction } from '../sql/order-transaction';
+import { ReadOrder } from '../read/read-order';
+import { MarkPaid } from './mark-paid';
 import { isPaidByReports, released } from '../model/money';
 import { paymentFound } from '../model/reported-payment';
 import { neededPayments } from '../model/decide-claim';
@@ -48,88 +48,6 @@ const CLOSE_REPORTED: TimeoutOutcome = {
   afterMs: 0,
   reason: 'reported attempts are open',
 };
-
-interface Dependencies {
-  readonly store: OrderStore;
-  readonly providers: PaymentLookups;
-  readonly markPaid: MarkPaid;
-  readonly unmatched: HandleUnmatched;
-  readonly claims: ReleaseClaims;
-  readonly scheduler: Pick<TimeoutScheduler, 'lock'>;
-}
-
-/**
- * Looks up the payments of one order and books the answers. Used for notifications that report a change without an
- * amount, for reported payments before they are refunded, and for orders that lose a payment to another order. It closes
- * only attempts that were reported as paid by mistake.
- */
-@TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
-export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly deps: Dependencies) {}
-
-  async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const ids = due.map((timeout) => timeout.key);
-    const { orders, busy, now } = await this.deps.store.lock(tx, ids, 'skip-locked');
-    await this.lockInOrder(due, orders, tx);
-    const outcomes: TimeoutOutcome[] = [];
-    for (const timeout of due) {
-      const order = orders.get(timeout.key);
-      if (!order) outcomes.push(busy.has(timeout.key) ? busyOutcome(timeout, now) : DONE);
-      else outcomes.push(await this.settleOne(timeout, order, now, tx));
-    }
-    return outcomes;
-  }
-
-  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.deps.store.attemptsOf(due.key, () => true);
-    const asked = attempts.filter(isWorthAsking);
-    return this.deps.providers.query(asked, now, signal, await this.unneededOf(due.key, attempts));
-  }
-
-  private async unneededOf(orderId: string, attempts: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
-    const order = attempts.some(isUnconfirmed) ? await this.deps.store.read(orderId) : undefined;
-    return order ? unneededReports(order, attempts) : [];
-  }
-
-  /**
-   * Each order is paid by itself, which locks its timeouts and its stock. Two batches must not lock those of their orders
-   * in different orders.
-   */
-  private async lockInOrder(
-    due: readonly Due[],
-    orders: ReadonlyMap<string, LockedOrder>,
-    tx: EntityManager,
-  ): Promise<void> {
-    const paid = due.filter(({ answer }) => answer?.some(({ finding }) => finding.type === 'PAID'));
-    const affected = paid.flatMap(({ key }) => orders.get(key) ?? []);
-    if (affected.length < 2) return;
-    await this.deps.scheduler.lock(tx, affected.flatMap(allTimeouts));
-    await this.deps.store.lockStock(
-      tx,
-      affected.map(({ id }) => id),
-    );
-  }
-
-  private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
-    const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
-    const order = await this.deps.claims.execute(locked, { tx, by, now });
-    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
-    for (const { finding, ...key } of due.answer) {
-      if (finding.type !== 'PAID') continue;
-      // Handled once, after all are booked, because each payment affects the value of the others.
-      const how = { tx, account: accountOfAttempt(key), handlesUnmatchedLater: true };
-      await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
-    }
-    const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
-    const current = present(orders.get(order.id), `order ${order.id}, locked before`);
-    const wait = waitForProviders(current, due.answer, now, due);
-    await this.deps.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
-    if (wait) return { type: 'retry', ...wait };
-    // What it has confirmed now may have made reports unneeded, which it has only looked up.
-    const isNews = current.attempts.filter(isUnconfirmed).length < order.attempts.filter(isUnconfirmed).length;
-    return isNews && unneededReports(current, current.attempts).length > 0 ? CLOSE_REPORTED : DONE;
-  }
-}
 
 /** Pure: reported payments of a paid order that it does not need. If the report is wrong, the buyer could pay again. */
 function unneededReports(order: Order, attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
@@ -145,15 +63,12 @@ export function isWorthAsking(attempt: PaymentAttempt): boolean {
 const REASON = 'payment of another order';
 
 /** Takes payments from an order that only a report had linked to it, after another order got them. */
+@Injectable()
 export class ReleaseClaims {
-  private readonly amend: AmendOrder;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
-  ) {
-    this.amend = new AmendOrder(transaction.schema);
-  }
+  ) {}
 
   /**
    * Returns the order after that. Its own attempts may take money again, so they are closed at their providers: at the
@@ -172,7 +87,7 @@ export class ReleaseClaims {
     );
     const after = {
       ...order,
-      ...(await this.amend.execute(tx, order, {}, { by, reason: REASON, evidence })),
+      ...(await this.transaction.amend(tx, order, {}, { by, reason: REASON, evidence })),
       attempts,
     };
     if (order.status === 'PAID') await store.contested.closeNeeded(tx, neededPayments(after));
@@ -193,6 +108,86 @@ export class ReleaseClaims {
   }
 }
 
+/**
+ * Looks up the payments of one order and books the answers. Used for notifications that report a change without an
+ * amount, for reported payments before they are refunded, and for orders that lose a payment to another order. It closes
+ * only attempts that were reported as paid by mistake.
+ */
+@TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
+  constructor(
+    private readonly store: OrderStore,
+    private readonly lookups: PaymentLookups,
+    private readonly markPaid: MarkPaid,
+    private readonly unmatched: HandleUnmatched,
+    private readonly claims: ReleaseClaims,
+    private readonly scheduler: TimeoutScheduler,
+  ) {}
+
+  async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const ids = due.map((timeout) => timeout.key);
+    const { orders, busy, now } = await this.store.lock(tx, ids, 'skip-locked');
+    await this.lockInOrder(due, orders, tx);
+    const outcomes: TimeoutOutcome[] = [];
+    for (const timeout of due) {
+      const order = orders.get(timeout.key);
+      if (!order) outcomes.push(busy.has(timeout.key) ? busyOutcome(timeout, now) : DONE);
+      else outcomes.push(await this.settleOne(timeout, order, now, tx));
+    }
+    return outcomes;
+  }
+
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+    const { now, attempts } = await this.store.attemptsOf(due.key, () => true);
+    const asked = attempts.filter(isWorthAsking);
+    return this.lookups.query(asked, now, signal, await this.unneededOf(due.key, attempts));
+  }
+
+  private async unneededOf(orderId: string, attempts: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+    const order = attempts.some(isUnconfirmed) ? await this.store.read(orderId) : undefined;
+    return order ? unneededReports(order, attempts) : [];
+  }
+
+  /**
+   * Each order is paid by itself, which locks its timeouts and its stock. Two batches must not lock those of their orders
+   * in different orders.
+   */
+  private async lockInOrder(
+    due: readonly Due[],
+    orders: ReadonlyMap<string, LockedOrder>,
+    tx: EntityManager,
+  ): Promise<void> {
+    const paid = due.filter(({ answer }) => answer?.some(({ finding }) => finding.type === 'PAID'));
+    const affected = paid.flatMap(({ key }) => orders.get(key) ?? []);
+    if (affected.length < 2) return;
+    await this.scheduler.lock(tx, affected.flatMap(allTimeouts));
+    await this.store.lockStock(
+      tx,
+      affected.map(({ id }) => id),
+    );
+  }
+
+  private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
+    const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
+    const order = await this.claims.execute(locked, { tx, by, now });
+    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
+    for (const { finding, ...key } of due.answer) {
+      if (finding.type !== 'PAID') continue;
+      // Handled once, after all are booked, because each payment affects the value of the others.
+      const how = { tx, account: accountOfAttempt(key), handlesUnmatchedLater: true };
+      await this.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
+    }
+    const { orders } = await this.store.lock(tx, [order.id], 'wait');
+    const current = present(orders.get(order.id), `order ${order.id}, locked before`);
+    const wait = waitForProviders(current, due.answer, now, due);
+    await this.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
+    if (wait) return { type: 'retry', ...wait };
+    // What it has confirmed now may have made reports unneeded, which it has only looked up.
+    const isNews = current.attempts.filter(isUnconfirmed).length < order.attempts.filter(isUnconfirmed).length;
+    return isNews && unneededReports(current, current.attempts).length > 0 ? CLOSE_REPORTED : DONE;
+  }
+}
+
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
 
@@ -206,10 +201,11 @@ export type CheckPaymentResult =
  * Looks up the open attempts of an order before its deadline, for the page that the buyer returns to. It closes
  * nothing. An overdue order is woken and closes in the usual way.
  */
+@Injectable()
 export class CheckPayment {
   constructor(
     private readonly store: OrderStore,
-    private readonly providers: PaymentLookups,
+    private readonly lookups: PaymentLookups,
     private readonly markPaid: MarkPaid,
     private readonly readOrder: ReadOrder,
   ) {}
@@ -220,7 +216,7 @@ export class CheckPayment {
     { by, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},
   ): Promise<CheckPaymentResult> {
     const { now, attempts } = await this.store.attemptsOf(orderId, canTakeMoney);
-    const findings = await this.providers.query(attempts, now, signal);
+    const findings = await this.lookups.query(attempts, now, signal);
     for (const found of findings) await this.book(orderId, found, contextOf(by));
     const order = await this.readOrder.execute(orderId);
     if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };

@@ -1,9 +1,10 @@
-import { type PaymentProviders } from '../../payments';
+import { Injectable } from '@nestjs/common';
+import { PaymentProviders } from '../../payments';
 import { draftAttempt } from '../model/money';
 import { checkNewAttempt } from '../input/check-input';
 import { type NewAttempt, type OrderAttempt, type ProviderRejection, refuseProvider } from '../model/new-order';
-import { type LockedOrderContext, type OrderTransaction } from '../sql/order-transaction';
-import { type OrderPolicies } from '../model/order-policies';
+import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
+import { OrderPolicies } from '../model/order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../model/order-timeouts';
 import {
   isPayable,
@@ -14,8 +15,7 @@ import {
   type PaymentAttempt,
   type LockedOrder,
 } from '../model/order';
-import { AmendOrder } from '../sql/order-rows';
-import { InsertAttempt } from '../sql/attempts';
+import { limitTime, registerAttempt } from '../sql/attempts';
 import { withAccount } from '../model/reported-payment';
 import { type ActionOptions, type ActionContext, contextOf } from '../model/transition';
 
@@ -42,28 +42,20 @@ const rejected = (code: Refusal): RegisterAttemptResult => ({ outcome: 'rejected
  * Registers a payment attempt of an order. Checked under the row lock: after the deadline, or once closing has begun,
  * no new attempt is accepted, so the look-ups at closing cover all attempts.
  */
+@Injectable()
 export class RegisterAttempt {
-  private readonly insert: InsertAttempt;
-  private readonly amend: AmendOrder;
-
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly policies: OrderPolicies,
     private readonly providers: PaymentProviders,
-  ) {
-    this.insert = new InsertAttempt(transaction.schema);
-    this.amend = new AmendOrder(transaction.schema);
-  }
+  ) {}
 
   /** @throws InvalidOrderError if the attempt is invalid. */
   async execute(attempt: OrderAttempt, { by, tx }: ActionOptions = {}): Promise<RegisterAttemptResult> {
     checkNewAttempt(attempt);
     const { orderId } = attempt;
-    const result = await this.transaction.withOrder<RegisterAttemptResult>(
-      orderId,
-      tx,
-      (locked) => this.register(locked, attempt, contextOf(by)),
-      () => rejected('ORDER_NOT_FOUND'),
+    const result = await this.transaction.withOrder<RegisterAttemptResult>(orderId, tx, (locked) =>
+      this.register(locked, attempt, contextOf(by)),
     );
     const isExpired = result.outcome === 'rejected' && result.code === 'ORDER_EXPIRED';
     if (isExpired) this.transaction.scheduler.wake([paymentTimeout(orderId)], 'passive');
@@ -83,7 +75,7 @@ export class RegisterAttempt {
     const learns = known && accountOfAttempt(known) === null && asked.merchantAccount !== null;
     if (learns) await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     const isLimited = known !== undefined && isLimitedLater(known, attempt);
-    if (isLimited) await this.insert.limitTime(tx, attempt);
+    if (isLimited) await limitTime(tx, this.transaction.database, attempt);
     if (!isPayable(order, now)) {
       if (isLimited) return { outcome: 'replayed', order: await this.transaction.view(tx, order.id) };
       return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
@@ -92,7 +84,7 @@ export class RegisterAttempt {
     const refused = known ? undefined : this.refuse(order, attempt);
     if (refused) return { outcome: 'rejected', ...refused };
     if (!known || known.status === 'CREATED') {
-      const written = await this.insert.asOpen(tx, attempt, this.providers);
+      const written = await registerAttempt(tx, this.transaction.database, attempt, this.providers);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(locked, attempt, by);
       // Its payment may have been reported before. The closing then checks the order and finds it paid.
@@ -117,7 +109,12 @@ export class RegisterAttempt {
     const graceMs = this.policies.graceMs(order.merchantId, provider, order.graceMs);
     if (graceMs === order.graceMs) return;
     const evidence = { provider, graceMs };
-    const raised = await this.amend.execute(tx, order, { graceMs }, { by, reason: 'grace of the method', evidence });
+    const raised = await this.transaction.amend(
+      tx,
+      order,
+      { graceMs },
+      { by, reason: 'grace of the method', evidence },
+    );
     const timeouts = deadlineTimeouts({ ...raised, reminderOffsetsMs: [] }, now, by.traceparent);
     await this.transaction.scheduler.schedule(timeouts, { tx });
   }

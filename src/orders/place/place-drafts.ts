@@ -1,26 +1,24 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { type Inventory, type StockDemand, selectUnfit, type ReserveOutcome, type UnfitDemand } from '../../inventory';
-import { type PaymentProviders } from '../../payments';
-import { type TimeoutScheduler } from '../../timeouts';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Inventory, type StockDemand, selectUnfit, type ReserveOutcome, type UnfitDemand } from '../../inventory';
+import { PaymentProviders } from '../../payments';
+import { TimeoutScheduler } from '../../timeouts';
 import {
+  Database,
   ExpectedRollback,
   retryConflicts,
-  runTransaction,
   type Transaction,
   joinTransaction,
   onOwnConnection,
   STATEMENT_MS,
-  type Tables,
   isLockTimeout,
   lockPatienceOf,
-  ownTransaction,
 } from '../../database';
-import { type EventReporting } from '../listeners/order-listeners';
 import { draftAttempt } from '../model/money';
-import { type OrderPolicies } from '../model/order-policies';
+import { OrderPolicies } from '../model/order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout } from '../model/order-timeouts';
 import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
-import { ReadViews, toView } from '../sql/order-rows';
+import { readViews, toView } from '../sql/order-rows';
 import { type PlaceRejection, type PlaceResult, refuseProvider } from '../model/new-order';
 import { type OrderDraft, placedOrder } from '../model/order-draft';
 
@@ -29,17 +27,6 @@ class Refusal extends ExpectedRollback {
   constructor(readonly rejections: ReadonlyMap<string, PlaceRejection>) {
     super('some orders cannot be placed');
   }
-}
-
-/** The dependencies of placing orders. */
-export interface PlaceDependencies {
-  readonly dataSource: DataSource;
-  readonly schema: string;
-  readonly scheduler: TimeoutScheduler;
-  readonly inventory: Inventory;
-  readonly policies: OrderPolicies;
-  readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
-  readonly reporting: EventReporting;
 }
 
 /** How to run the transaction. */
@@ -51,15 +38,19 @@ interface PlaceMode {
 }
 
 /** Places drafts with distinct ids and idempotency keys in one transaction. */
+@Injectable()
 export class PlaceDrafts {
-  private readonly insert: InsertOrders;
-  private readonly views: ReadViews;
   private readonly atSight: RefuseAtSight;
 
-  constructor(private readonly deps: PlaceDependencies) {
-    this.insert = new InsertOrders(deps.schema, deps.reporting, deps.providers);
-    this.atSight = new RefuseAtSight(deps, deps.inventory, this.insert);
-    this.views = new ReadViews(deps.schema);
+  constructor(
+    private readonly database: Database,
+    private readonly scheduler: TimeoutScheduler,
+    private readonly inventory: Inventory,
+    private readonly policies: OrderPolicies,
+    private readonly providers: PaymentProviders,
+    private readonly insert: InsertOrders,
+  ) {
+    this.atSight = new RefuseAtSight(database, inventory, insert);
   }
 
   /** Returns the results by id. If stock is insufficient for all, earlier orders are served first. */
@@ -85,7 +76,7 @@ export class PlaceDrafts {
       const place = (tx: EntityManager): Promise<Map<string, PlaceResult>> => this.placeAll(tx, candidates, insertion);
       const once = (): Promise<Map<string, PlaceResult>> => this.placeOnce(candidates, place, lockLimitMs);
       try {
-        if (caller) return await runTransaction(this.deps, caller, place);
+        if (caller) return await this.database.run(caller, place);
         return await (lockLimitMs === undefined ? retryConflicts(once) : once());
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -100,7 +91,7 @@ export class PlaceDrafts {
     lockLimitMs: number | undefined,
   ): Promise<T> {
     const skus = drafts.flatMap(({ lines }) => lines.map(({ sku }) => sku));
-    return reserveInTransaction({ ...this.deps, skus, lockLimitMs }, place);
+    return reserveInTransaction({ database: this.database, inventory: this.inventory, skus, lockLimitMs }, place);
   }
 
   /** Lock order: order rows, timeouts, then SKUs. */
@@ -120,7 +111,7 @@ export class PlaceDrafts {
       ...deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
       ...earlyMoneyTimeout(order, row.has_money, draft.by.traceparent),
     ]);
-    await this.deps.scheduler.schedule(timeouts, { tx });
+    await this.scheduler.schedule(timeouts, { tx });
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),
@@ -146,7 +137,7 @@ export class PlaceDrafts {
   }
 
   private async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<void> {
-    const outcome = await this.deps.inventory.reserve(tx, demands);
+    const outcome = await this.inventory.reserve(tx, demands);
     if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
   }
 
@@ -164,10 +155,8 @@ export class PlaceDrafts {
     }
     // Roll back, or the idempotency key of a rejected order would remain.
     refuse(rejections);
-    const views = await this.views.execute(
-      tx,
-      drafts.map((draft) => draft.id),
-    );
+    const ids = drafts.map((draft) => draft.id);
+    const views = await readViews(tx, this.database, ids);
     for (const [id, { view }] of views) results.set(id, { outcome: 'replayed', id, order: view });
     return results;
   }
@@ -176,7 +165,7 @@ export class PlaceDrafts {
     const rejections = new Map<string, PlaceRejection>();
     for (const { draft, row } of placed) {
       const windowMs = row.expires_at.getTime() - row.created_at.getTime();
-      if (draft.windowMs === undefined && !this.deps.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
+      if (draft.windowMs === undefined && !this.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
         rejections.set(draft.id, this.windowRejection(draft));
       } else if (row.attempt_taken) rejections.set(draft.id, { code: 'ATTEMPT_EXISTS' });
     }
@@ -185,21 +174,21 @@ export class PlaceDrafts {
 
   private outOfRange(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
     const isOutside = ({ merchantId, windowMs }: OrderDraft): boolean =>
-      windowMs !== undefined && !this.deps.policies.allowsWindow(merchantId, windowMs);
+      windowMs !== undefined && !this.policies.allowsWindow(merchantId, windowMs);
     return new Map(drafts.filter(isOutside).map((draft) => [draft.id, this.windowRejection(draft)]));
   }
 
   private withoutProvider(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
     const rejections = drafts.flatMap(({ id, merchantId, input: { attempt } }) => {
-      const isAllowed = !attempt || this.deps.policies.of(merchantId).unknownProviders === 'allow';
-      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.deps.providers);
+      const isAllowed = !attempt || this.policies.of(merchantId).unknownProviders === 'allow';
+      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.providers);
       return rejection ? [[id, rejection] as const] : [];
     });
     return new Map(rejections);
   }
 
   private windowRejection({ merchantId }: OrderDraft): PlaceRejection {
-    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.deps.policies.of(merchantId);
+    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.policies.of(merchantId);
     return { code: 'PAYMENT_WINDOW_OUT_OF_RANGE', minMs, maxMs };
   }
 }
@@ -226,9 +215,9 @@ class RefuseAtSight {
   private looksLeft = 0;
 
   constructor(
-    private readonly tables: Tables,
+    private readonly database: Database,
     private readonly inventory: Inventory,
-    private readonly orders: Pick<InsertOrders, 'present'>,
+    private readonly orders: InsertOrders,
   ) {}
 
   /**
@@ -238,8 +227,8 @@ class RefuseAtSight {
   async execute(caller: Transaction | undefined, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
     if (this.looksLeft === 0 || drafts.length === 0) return new Map();
     this.looksLeft -= 1;
-    if (caller) return joinTransaction(this.tables, caller, (tx) => this.look(tx, drafts));
-    return onOwnConnection(this.tables.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
+    if (caller) return joinTransaction(this.database, caller, (tx) => this.look(tx, drafts));
+    return onOwnConnection(this.database.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
   }
 
   /** Makes the next batches read first if any of these rejections is about stock. */
@@ -287,7 +276,7 @@ const PAUSE_MS = 5_000;
 const PAUSE_MS_PER_LINE = 0.1;
 
 interface Reservation {
-  readonly dataSource: DataSource;
+  readonly database: Database;
   readonly inventory: Inventory;
   /** What the transaction reserves, one for each line. */
   readonly skus: readonly string[];
@@ -302,16 +291,16 @@ interface Reservation {
  * @throws 55P03 if a SKU is locked.
  */
 async function reserveInTransaction<T>(
-  { dataSource, inventory, skus, lockLimitMs }: Reservation,
+  { database, inventory, skus, lockLimitMs }: Reservation,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  const patience = lockPatienceOf(dataSource);
+  const patience = lockPatienceOf(database.dataSource);
   if (patience.isShort)
-    await onOwnConnection(dataSource, STATEMENT_MS, ({ manager }) => inventory.assertFree(manager, skus));
+    await onOwnConnection(database.dataSource, STATEMENT_MS, ({ manager }) => inventory.assertFree(manager, skus));
   const lockMs = patience.limitMs(lockLimitMs);
   try {
     const idleMs = Math.ceil(PAUSE_MS + skus.length * PAUSE_MS_PER_LINE);
-    return await ownTransaction(dataSource, work, { lockMs, idleMs });
+    return await database.transaction(work, { lockMs, idleMs });
   } catch (error) {
     if (isLockTimeout(error)) patience.waitedInVain(lockMs);
     throw error;

@@ -1,22 +1,28 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownTransaction } from '../../database';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, GROUP_COMMIT, GroupCommit, isDatabaseUnavailable } from '../../database';
+import { PaymentProviders } from '../../payments';
 import { checkNewOrders } from '../input/check-input';
 import { type ActionOptions, contextOf, outboxEvent } from '../model/transition';
-import { type OrderEventLog } from '../listeners/order-listeners';
+import { OrderEventLog } from '../listeners/order-listeners';
 import { type NewOrder, type PlaceResult } from '../model/new-order';
 import { draftOrder, namesOf, type OrderDraft } from '../model/order-draft';
-import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
+import { OrderPolicies } from '../model/order-policies';
+import { PlaceDrafts } from './place-drafts';
 
 /**
  * Places orders. Order, lines, stock, deadline, reminders, first attempt, history, and idempotency key are written in
  * one transaction. A repeated request changes nothing and returns the current order.
  */
+@Injectable()
 export class PlaceOrders {
-  private readonly drafts: PlaceDrafts;
   private readonly singles: GroupCommit<OrderDraft, PlaceResult>;
 
-  constructor(private readonly deps: PlaceDependencies) {
-    this.drafts = new PlaceDrafts(deps);
+  constructor(
+    private readonly drafts: PlaceDrafts,
+    private readonly policies: OrderPolicies,
+    private readonly providers: PaymentProviders,
+  ) {
     this.singles = new GroupCommit({
       size: GROUP_COMMIT.size,
       lanes: GROUP_COMMIT.lanes,
@@ -38,7 +44,8 @@ export class PlaceOrders {
   async execute(inputs: readonly NewOrder[], { by, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
     const context = contextOf(by);
-    const drafts = inputs.map((input) => draftOrder(input, context, this.deps));
+    const { policies, providers } = this;
+    const drafts = inputs.map((input) => draftOrder(input, context, { policies, providers }));
     const [only] = drafts;
     if (only && drafts.length === 1 && !tx) return [await this.singles.run(only)];
     const { firsts, resultsFor } = splitBatch(drafts);
@@ -122,11 +129,12 @@ export interface RefusedOrder {
  * Sends `order.refused`, for shops that send their orders as messages. Nothing of a refused order is written, so the event
  * has a transaction of its own. In a sale there are many refusals, so they share it.
  */
+@Injectable()
 export class AnnounceRefusals {
   private readonly groups: GroupCommit<RefusedOrder, void>;
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly database: Database,
     private readonly events: OrderEventLog,
   ) {
     this.groups = new GroupCommit({
@@ -145,7 +153,7 @@ export class AnnounceRefusals {
   }
 
   private async write(refused: readonly RefusedOrder[]): Promise<void[]> {
-    await ownTransaction(this.dataSource, async (tx) => {
+    await this.database.transaction(async (tx) => {
       const now = await nowOf(tx);
       const events = refused.map(({ traceparent, ...body }) => outboxEvent('order.refused', body, now, traceparent));
       await this.events.append(tx, events);

@@ -1,12 +1,13 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { type Clock } from '../../clock';
-import { ownTransaction } from '../../database';
-import { type TimeoutScheduler } from '../../timeouts';
+import { Inject, Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { CLOCK, type Clock } from '../../clock';
+import { Database } from '../../database';
+import { TimeoutScheduler } from '../../timeouts';
 import { checkPage } from '../input/check-input';
 import { paymentTimeout } from '../model/order-timeouts';
 import { type OrderView } from '../model/order';
-import { FindOrders, BY_INDEX } from '../sql/find-orders';
-import { ReadViews } from '../sql/order-rows';
+import { findOrders, BY_INDEX } from '../sql/find-orders';
+import { readViews } from '../sql/order-rows';
 import { isOverdue } from './read-order';
 import { type ScopedFilter, encodePosition, type OrderPosition } from '../model/order-filter';
 
@@ -24,13 +25,6 @@ export interface OrderList {
   readonly orders: readonly OrderView[];
   /** The `cursor` of the next page. Null: this is the last one. */
   readonly next: string | null;
-}
-
-interface Dependencies {
-  readonly dataSource: DataSource;
-  readonly schema: string;
-  readonly scheduler: TimeoutScheduler;
-  readonly clock: Clock;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -53,14 +47,13 @@ interface Search {
 }
 
 /** Lists orders by a filter, newest first. Pages are stable: orders that are placed meanwhile do not shift them. */
+@Injectable()
 export class ListOrders {
-  private readonly finding: FindOrders;
-  private readonly views: ReadViews;
-
-  constructor(private readonly deps: Dependencies) {
-    this.finding = new FindOrders(deps.schema);
-    this.views = new ReadViews(deps.schema);
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly scheduler: TimeoutScheduler,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   /**
    * @param budgetMs how long to search for more.
@@ -69,7 +62,7 @@ export class ListOrders {
   async execute(page: OrderPage = {}, budgetMs = BUDGET_MS): Promise<OrderList> {
     const after = checkPage(page);
     const { limit = DEFAULT_LIMIT } = page;
-    return ownTransaction(this.deps.dataSource, async (tx) => {
+    return this.database.transaction(async (tx) => {
       const { positions, next } = await this.findWith(tx, page, { after, limit, budgetMs });
       return { orders: await this.read(tx, positions), next: next ? encodePosition(next) : null };
     });
@@ -77,9 +70,7 @@ export class ListOrders {
 
   /** The positions alone, for bulk actions. */
   find(filter: ScopedFilter, after: OrderPosition | undefined, limit: number): Promise<FoundPage> {
-    return ownTransaction(this.deps.dataSource, (tx) =>
-      this.findWith(tx, filter, { after, limit, budgetMs: BUDGET_MS }),
-    );
+    return this.database.transaction((tx) => this.findWith(tx, filter, { after, limit, budgetMs: BUDGET_MS }));
   }
 
   /** One more than wanted is sought, which tells whether there is a next page. */
@@ -88,12 +79,12 @@ export class ListOrders {
     filter: ScopedFilter,
     { after, limit, budgetMs }: Search,
   ): Promise<FoundPage> {
-    const { clock } = this.deps;
-    await this.finding.begin(tx);
+    const { clock } = this;
+    await tx.query(BY_INDEX);
     const endsAt = clock.monotonic() + budgetMs;
     let positions: readonly OrderPosition[] = [];
     for (let from = after; ;) {
-      const step = await this.finding.execute(tx, filter, from, limit + 1 - positions.length);
+      const step = await findOrders(tx, this.database, filter, from, limit + 1 - positions.length);
       positions = positions.concat(step.found);
       if (positions.length > limit) return { positions: positions.slice(0, limit), next: positions[limit - 1] };
       if (!step.scannedTo || clock.monotonic() >= endsAt) return { positions, next: step.scannedTo };
@@ -103,10 +94,10 @@ export class ListOrders {
 
   private async read(tx: EntityManager, positions: readonly OrderPosition[]): Promise<OrderView[]> {
     const ids = positions.map(({ id }) => id);
-    const found = await this.views.execute(tx, ids);
+    const found = await readViews(tx, this.database, ids);
     const rows = ids.flatMap((id) => found.get(id) ?? []);
     const overdue = rows.filter(isOverdue).map(({ order }) => paymentTimeout(order.id));
-    if (overdue.length > 0) this.deps.scheduler.wake(overdue, 'passive');
+    if (overdue.length > 0) this.scheduler.wake(overdue, 'passive');
     return rows.map(({ view }) => view);
   }
 }
@@ -141,16 +132,14 @@ const MINUTES = 60;
  * Counts the newest orders by status. An index with the status would make each transition of an order more expensive, so the
  * orders are read in the order of their creation, up to a limit.
  */
+@Injectable()
 export class SummarizeOrders {
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly schema: string,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** @param merchants only their orders. Undefined: all. */
   async execute(merchants: readonly string[] | undefined): Promise<OrderSummary> {
     const values = merchants === undefined ? [] : [merchants];
-    const rows = await ownTransaction(this.dataSource, async (tx) => {
+    const rows = await this.database.transaction(async (tx) => {
       await tx.query(BY_INDEX);
       return tx.query<Row[]>(this.sql(merchants?.length), values);
     });
@@ -182,7 +171,7 @@ export class SummarizeOrders {
   }
 
   private newest(merchants: number | undefined): string {
-    const orders = `SELECT o.status, o.created_at, o.expires_at, o.auto_close FROM ${this.schema}.orders o`;
+    const orders = `SELECT o.status, o.created_at, o.expires_at, o.auto_close FROM ${this.database.schema}.orders o`;
     const newestFirst = 'ORDER BY o.created_at DESC, o.id DESC LIMIT';
     if (merchants === undefined) return `${orders} ${newestFirst} ${SCAN}`;
     // One index scan for each merchant.

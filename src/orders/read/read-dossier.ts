@@ -1,5 +1,5 @@
-import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../database';
+import { Injectable } from '@nestjs/common';
+import { Database, statements } from '../../database';
 import { type AttemptStatus, type OrderStatus, type PaidSource } from '../model/order';
 import { allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../model/order-timeouts';
 import { type TimeoutRef } from '../../timeouts';
@@ -68,17 +68,37 @@ const REFUND = `r.number, r.order_id AS "orderId", r.provider, r.reference, r.am
   r.requested_by AS "requestedBy", r.created_at AS "createdAt", r.refunded_at AS "refundedAt"`;
 
 /** Reads what operators see of an order, and of refunds. */
+@Injectable()
 export class ReadDossier {
-  private readonly sql: string;
-  private readonly refundsSql: string;
+  constructor(private readonly database: Database) {}
 
-  constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
-  ) {
-    const listed = (what: string, from: string): string =>
-      `(SELECT json_agg(found) FROM (SELECT ${what} FROM ${from}) found)`;
-    this.sql = `
+  /** Undefined: there is no such order. */
+  async execute(orderId: string): Promise<OrderDossier | undefined> {
+    const [row] = await this.database.query<Row[]>(dossierSql(this.database).order, [orderId]);
+    if (!row) return undefined;
+    const { id, offsets, attempts, refunds, unmatched, ...rest } = row;
+    const found = (refunds ?? []).map(dated);
+    return {
+      ...rest,
+      attempts: (attempts ?? []).map(dated),
+      refunds: found,
+      unmatched: (unmatched ?? []).map(dated),
+      timeouts: timeoutsOf(id, offsets.map(Number), found),
+    };
+  }
+
+  /** Refunds by their numbers. */
+  async refunds(numbers: readonly string[]): Promise<DossierRefund[]> {
+    const rows = await this.database.query<DossierRefund[]>(dossierSql(this.database).refunds, [numbers]);
+    return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
+  }
+}
+
+const dossierSql = statements((schema) => {
+  const listed = (what: string, from: string): string =>
+    `(SELECT json_agg(found) FROM (SELECT ${what} FROM ${from}) found)`;
+  return {
+    order: `
       SELECT o.id, o.status, o.reminder_offsets_ms AS offsets,
              EXISTS (SELECT 1 FROM ${schema}.payment_attempt a WHERE a.order_id = o.id AND a.evidence IS NOT NULL)
                OR EXISTS (SELECT 1 FROM ${schema}.order_history h WHERE h.order_id = o.id AND h.evidence IS NOT NULL)
@@ -97,31 +117,10 @@ export class ReadDossier {
                 p.created_at AS "createdAt", p.resolved_at AS "resolvedAt", p.resolved_by AS "resolvedBy", p.resolution`,
                `${schema}.unmatched_payment p WHERE p.order_id = o.id`,
              )} AS unmatched
-        FROM ${schema}.orders o WHERE o.id = $1`;
-    this.refundsSql = `SELECT ${REFUND} FROM ${schema}.refund r WHERE r.number = ANY($1::text[])`;
-  }
-
-  /** Undefined: there is no such order. */
-  async execute(orderId: string): Promise<OrderDossier | undefined> {
-    const [row] = await ownQuery<Row[]>(this.dataSource, this.sql, [orderId]);
-    if (!row) return undefined;
-    const { id, offsets, attempts, refunds, unmatched, ...rest } = row;
-    const found = (refunds ?? []).map(dated);
-    return {
-      ...rest,
-      attempts: (attempts ?? []).map(dated),
-      refunds: found,
-      unmatched: (unmatched ?? []).map(dated),
-      timeouts: timeoutsOf(id, offsets.map(Number), found),
-    };
-  }
-
-  /** Refunds by their numbers. */
-  async refunds(numbers: readonly string[]): Promise<DossierRefund[]> {
-    const rows = await ownQuery<DossierRefund[]>(this.dataSource, this.refundsSql, [numbers]);
-    return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
-  }
-}
+        FROM ${schema}.orders o WHERE o.id = $1`,
+    refunds: `SELECT ${REFUND} FROM ${schema}.refund r WHERE r.number = ANY($1::text[])`,
+  };
+});
 
 function timeoutsOf(id: string, reminderOffsetsMs: readonly number[], refunds: readonly DossierRefund[]): TimeoutRef[] {
   return [

@@ -1,9 +1,9 @@
-import { type DataSource } from 'typeorm';
-import { onOwnConnection, STATEMENT_MS, ownQuery } from '../../database';
-import { type TimeoutScheduler } from '../../timeouts';
+import { Injectable } from '@nestjs/common';
+import { Database, onOwnConnection, STATEMENT_MS, statements } from '../../database';
+import { TimeoutScheduler } from '../../timeouts';
 import { paymentTimeout } from '../model/order-timeouts';
 import { type OrderView, type OrderStatus } from '../model/order';
-import { ReadViews, type ReadOrderRow } from '../sql/order-rows';
+import { readViews, type ReadOrderRow } from '../sql/order-rows';
 import { type TransitionCause } from '../model/transition';
 import { closesAt } from '../model/decide-closing';
 
@@ -11,21 +11,17 @@ import { closesAt } from '../model/decide-closing';
  * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.
  * An overdue order that has not been handled is handled now, in the background.
  */
+@Injectable()
 export class ReadOrder {
-  private readonly views: ReadViews;
-
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly database: Database,
     private readonly scheduler: TimeoutScheduler,
-    schema: string,
-  ) {
-    this.views = new ReadViews(schema);
-  }
+  ) {}
 
   /** Uses one statement. Undefined: there is no such order. */
   async execute(orderId: string): Promise<OrderView | undefined> {
-    const views = await onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) =>
-      this.views.execute(manager, [orderId]),
+    const views = await onOwnConnection(this.database.dataSource, STATEMENT_MS, ({ manager }) =>
+      readViews(manager, this.database, [orderId]),
     );
     const found = views.get(orderId);
     if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
@@ -47,27 +43,25 @@ export interface HistoryEntry {
 }
 
 /** Reads the whole history of an order, oldest entry first. */
+@Injectable()
 export class ReadHistory {
-  private readonly sql: string;
-
-  constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
-  ) {
-    this.sql = `
-      SELECT version, from_status AS "from", to_status AS "to", cause, actor, reason, evidence, traceparent,
-             occurred_at AS "occurredAt"
-        FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`;
-  }
+  constructor(private readonly database: Database) {}
 
   /**
    * Uses one statement. An empty result means that there is no such order, because every order has an entry of its
    * creation.
    */
   execute(orderId: string): Promise<HistoryEntry[]> {
-    return ownQuery(this.dataSource, this.sql, [orderId]);
+    return this.database.query(historySql(this.database), [orderId]);
   }
 }
+
+const historySql = statements(
+  (schema) => `
+      SELECT version, from_status AS "from", to_status AS "to", cause, actor, reason, evidence, traceparent,
+             occurred_at AS "occurredAt"
+        FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`,
+);
 
 /** Whether the order should have been closed by now. */
 export function isOverdue({ order, now }: ReadOrderRow): boolean {

@@ -1,10 +1,11 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, ownTransaction, storableText, runTransaction } from '../../database';
-import { type Inventory, holdsStock } from '../../inventory';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, statements, storableText } from '../../database';
+import { Inventory, holdsStock } from '../../inventory';
 import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
-import { type OrderListeners } from '../listeners/order-listeners';
-import { type OrderStatus, type Order, type LockedOrder, type OrderView } from '../model/order';
+import { OrderListeners } from '../listeners/order-listeners';
+import { type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
 import { rememberBookedSql } from '../sql/handled-payments';
 import { type Actor, type OperatorOptions } from '../model/transition';
 import {
@@ -15,7 +16,7 @@ import {
   PAYMENT_REFUND,
 } from '../model/order-timeouts';
 import { isSettled } from '../model/unmatched-money';
-import { type OrderTransaction } from '../sql/order-transaction';
+import { OrderTransaction } from '../sql/order-transaction';
 
 /** Statuses of finished orders. They are kept while they have open items. */
 export const FINISHED_STATUSES = [
@@ -47,42 +48,20 @@ const TABLES = [
 export class PurgeOrders implements PurgeStep {
   readonly kind = 'orders';
   readonly beginning = [''];
-  private readonly openItems: OpenItems;
-  private readonly pageSql: string;
-  private readonly lockSql: string;
-  private readonly rememberSql: string;
-  private readonly deleteSql: readonly string[];
 
   constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
+    private readonly database: Database,
     private readonly inventory: Inventory,
+    private readonly listeners: Pick<OrderListeners, 'kinds'>,
     private readonly keepMs: number,
-    listeners: Pick<OrderListeners, 'kinds'>,
-  ) {
-    this.openItems = new OpenItems(schema, () => listeners.kinds);
-    const finished = FINISHED_STATUSES.map((status) => `'${status}'`).join(', ');
-    const isDue = `o.status IN (${finished}) AND o.updated_at < now() - $2 * interval '1 millisecond'`;
-    this.pageSql = `
-      WITH page AS MATERIALIZED (
-        SELECT o.id, ${isDue} AS is_due FROM ${schema}.orders o WHERE o.id > $1 ORDER BY o.id LIMIT ${PAGE_SIZE})
-      SELECT max(id) AS last, count(*)::int AS examined, ARRAY(SELECT id FROM page WHERE is_due) AS due FROM page`;
-    this.lockSql = `
-      SELECT o.id FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) AND ${isDue} ORDER BY o.id
-         FOR UPDATE SKIP LOCKED`;
-    this.rememberSql = rememberBookedSql(schema, `a.reference NOT LIKE '${ERASED}%'`);
-    this.deleteSql = TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`);
-  }
+  ) {}
 
   async purgePage(after: readonly string[]): Promise<PurgedPage> {
     const { due, ...rest } = await this.readPage(after);
-    const purged = due.length === 0 ? 0 : await this.purgeDue(due);
+    if (due.length === 0) return { purged: 0, ...rest };
+    // A user who may not delete rows can still run the service.
+    const purged = await this.database.transaction((tx) => this.purge(tx, due), { isAside: true });
     return { purged, ...rest };
-  }
-
-  /** A user who may not delete rows can still run the service. */
-  private purgeDue(due: readonly string[]): Promise<number> {
-    return ownTransaction(this.dataSource, (tx) => this.purge(tx, due), { isAside: true });
   }
 
   async countPage(after: readonly string[]): Promise<PurgedPage> {
@@ -91,25 +70,40 @@ export class PurgeOrders implements PurgeStep {
   }
 
   private async readPage([after]: readonly string[]): Promise<{ due: readonly string[]; next?: readonly string[] }> {
-    const [page] = await ownQuery<PageRow[]>(this.dataSource, this.pageSql, [after, this.keepMs]);
+    const [page] = await this.database.query<PageRow[]>(purgeSql(this.database).page, [after, this.keepMs]);
     const { last = null, examined = 0, due = [] } = page ?? {};
     return { due, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };
   }
 
   /** Reads open items in a separate statement after the lock, because an older snapshot could miss a new item. */
   private async purge(tx: EntityManager, due: readonly string[]): Promise<number> {
-    const locked = await tx.query<{ id: string }[]>(this.lockSql, [due, this.keepMs]);
-    const open = await this.openItems.execute(
-      tx,
-      locked.map(({ id }) => id),
-    );
-    const ids = locked.map(({ id }) => id).filter((id) => open.get(id)?.length === 0);
+    const sql = purgeSql(this.database);
+    const rows = await tx.query<{ id: string }[]>(sql.lock, [due, this.keepMs]);
+    const locked = rows.map(({ id }) => id);
+    const open = await openItemsOf(tx, this.database, locked, this.listeners);
+    const ids = locked.filter((id) => open.get(id)?.length === 0);
     if (ids.length === 0) return 0;
     await this.inventory.forget(tx, ids);
-    for (const sql of [this.rememberSql, ...this.deleteSql]) await tx.query(sql, [ids]);
+    for (const statement of [sql.remember, ...sql.delete]) await tx.query(statement, [ids]);
     return ids.length;
   }
 }
+
+const purgeSql = statements((schema) => {
+  const finished = FINISHED_STATUSES.map((status) => `'${status}'`).join(', ');
+  const isDue = `o.status IN (${finished}) AND o.updated_at < now() - $2 * interval '1 millisecond'`;
+  return {
+    page: `
+      WITH page AS MATERIALIZED (
+        SELECT o.id, ${isDue} AS is_due FROM ${schema}.orders o WHERE o.id > $1 ORDER BY o.id LIMIT ${PAGE_SIZE})
+      SELECT max(id) AS last, count(*)::int AS examined, ARRAY(SELECT id FROM page WHERE is_due) AS due FROM page`,
+    lock: `
+      SELECT o.id FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) AND ${isDue} ORDER BY o.id
+         FOR UPDATE SKIP LOCKED`,
+    remember: rememberBookedSql(schema, `a.reference NOT LIKE '${ERASED}%'`),
+    delete: TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`),
+  };
+});
 
 /** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
 const ERASED = 'erased:';
@@ -117,63 +111,35 @@ const ERASED = 'erased:';
 /** Texts of callers may contain names. Texts of the service are codes. */
 const CALLERS = `'api', 'command', 'operator'`;
 
-/** The statements of an erasure, for a locked order without open items. */
-class EraseRows {
-  private readonly isErasedSql: string;
-  private readonly markSql: string;
-  private readonly historySql: string;
-  private readonly rememberSql: string;
-  private readonly referencesSql: string;
-  private readonly keysSql: string;
-
-  constructor(schema: string) {
-    const isOpenName = `reference NOT LIKE '${ERASED}%'`;
-    this.isErasedSql = `
+const eraseSql = statements((schema) => {
+  const isOpenName = `reference NOT LIKE '${ERASED}%'`;
+  return {
+    isErased: `
       SELECT o.erased_at IS NOT NULL
              AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
              AND NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
-        FROM ${schema}.orders o WHERE o.id = $1`;
+        FROM ${schema}.orders o WHERE o.id = $1`,
     // The fingerprint is a hash of the request, so its content could be guessed. updated_at stays, because retention
     // depends on it.
-    this.markSql = `
+    mark: `
       WITH erased AS (
         UPDATE ${schema}.orders SET metadata = NULL, fingerprint = 'erased', erased_at = now(), version = version + 1
          WHERE id = $1 AND version = $2 RETURNING id, version, status)
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
-      SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`;
+      SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`,
     // Operators stay accountable for their actions. Other callers may be the buyer.
-    this.historySql = `
+    history: `
       UPDATE ${schema}.order_history
          SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
              reason = CASE WHEN cause IN (${CALLERS}) THEN NULL ELSE reason END
-       WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`;
-    this.rememberSql = rememberBookedSql(schema, `a.${isOpenName}`);
-    this.referencesSql = referencesSql(schema, isOpenName);
-    this.keysSql = `
+       WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`,
+    remember: rememberBookedSql(schema, `a.${isOpenName}`),
+    references: referencesSql(schema, isOpenName),
+    keys: `
       DELETE FROM ${schema}.idempotency_key k USING ${schema}.orders o
-       WHERE o.id = $1 AND k.scope = 'place:' || o.merchant_id AND k.response->>'orderId' = o.id`;
-  }
-
-  async isErased(tx: EntityManager, orderId: string): Promise<boolean> {
-    const [row] = await tx.query<{ isErased: boolean }[]>(this.isErasedSql, [orderId]);
-    return row?.isErased ?? false;
-  }
-
-  async execute(
-    tx: EntityManager,
-    { id, version }: Pick<Order, 'id' | 'version'>,
-    reason: string,
-    by: Actor,
-  ): Promise<void> {
-    const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
-    // First, because the history lets nothing be removed while its order is not marked.
-    const marked = await tx.query<unknown[]>(this.markSql, [id, version, ...why]);
-    if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
-    // Before the names go, or a repeated notification would look like another payment.
-    await tx.query(this.rememberSql, [[id]]);
-    for (const sql of [this.historySql, this.referencesSql, this.keysSql]) await tx.query(sql, [id]);
-  }
-}
+       WHERE o.id = $1 AND k.scope = 'place:' || o.merchant_id AND k.response->>'orderId' = o.id`,
+  };
+});
 
 /**
  * One statement, because attempt and refund reference each other by the changed columns, and constraints are checked at
@@ -215,29 +181,27 @@ function referencesSql(schema: string, isOpenName: string): string {
 export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'reservation' | 'event';
 
 /**
- * Finds the open items of orders. Call it after locking the orders, because every transaction that opens an item holds
- * that lock.
+ * Returns the open items of each order, or an empty list. Call it after locking the orders, because every transaction that
+ * opens an item holds that lock.
+ *
+ * @param listeners the kinds of timeouts whose payload is an event of the order.
  */
-export class OpenItems {
-  private readonly sql: string;
-
-  /** @param deliveries the kinds of timeouts whose payload is an event of the order. */
-  constructor(
-    schema: string,
-    private readonly deliveries: () => readonly string[],
-  ) {
-    // Scalar subqueries instead of EXISTS, so that each uses an index regardless of the planner's estimates.
-    this.sql = `
-      SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
-        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`;
-  }
-
-  /** Returns the open items of each order, or an empty list. */
-  async execute(tx: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
-    const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids, this.deliveries()]);
-    return new Map(rows.map(({ id, open }) => [id, open]));
-  }
+export async function openItemsOf(
+  tx: EntityManager,
+  database: Pick<Database, 'schema'>,
+  ids: readonly string[],
+  { kinds }: Pick<OrderListeners, 'kinds'>,
+): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
+  const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(openSql(database), [ids, kinds]);
+  return new Map(rows.map(({ id, open }) => [id, open]));
 }
+
+// Scalar subqueries instead of EXISTS, so that each uses an index regardless of the planner's estimates.
+const openSql = statements(
+  (schema) => `
+      SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
+        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`,
+);
 
 function openItems(schema: string): string[] {
   const when = (item: OpenItem, condition: string): string => `CASE WHEN ${condition} THEN '${item}' END`;
@@ -325,44 +289,50 @@ export interface ErasureRequest {
  * attempt, its refund, and its unmatched money. Amounts, currencies, statuses, versions, times, lines, and merchant
  * accounts stay.
  */
+@Injectable()
 export class ErasePersonalData {
-  private readonly openItems: OpenItems;
-  private readonly rows: EraseRows;
-
   constructor(
     private readonly transaction: OrderTransaction,
-    listeners: Pick<OrderListeners, 'kinds'>,
-  ) {
-    this.openItems = new OpenItems(transaction.schema, () => listeners.kinds);
-    this.rows = new EraseRows(transaction.schema);
-  }
+    private readonly listeners: OrderListeners,
+  ) {}
 
   /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
   execute(request: ErasureRequest, { by = {}, tx: caller }: OperatorOptions = {}): Promise<ErasePersonalDataResult> {
-    return runTransaction(this.transaction, caller, async (tx) => {
+    return this.transaction.database.run(caller, async (tx) => {
       // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
       // erasure is rejected.
       const { orders } = await this.transaction.store.lock(tx, [request.orderId], 'wait');
       const order = orders.get(request.orderId);
       if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
-      return this.erase(tx, order, request.reason, by);
+      return this.decide(tx, order, request.reason, by);
     });
   }
 
-  private async erase(
+  private async decide(
     tx: EntityManager,
-    { id, status, version }: LockedOrder,
+    order: LockedOrder,
     reason: string,
     by: Actor,
   ): Promise<ErasePersonalDataResult> {
-    if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(status)) {
+    const { id, status } = order;
+    const { database } = this.transaction;
+    if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(status))
       return { outcome: 'rejected', code: 'ORDER_NOT_FINISHED', status };
-    }
-    const open = (await this.openItems.execute(tx, [id])).get(id) ?? [];
+    const open = (await openItemsOf(tx, database, [id], this.listeners)).get(id) ?? [];
     if (open.length > 0) return { outcome: 'rejected', code: 'ORDER_HAS_OPEN_ITEMS', open };
-    if (await this.rows.isErased(tx, id))
-      return { outcome: 'already-erased', order: await this.transaction.view(tx, id) };
-    await this.rows.execute(tx, { id, version }, reason, by);
-    return { outcome: 'erased', order: await this.transaction.view(tx, id) };
+    const [row] = await tx.query<{ isErased: boolean }[]>(eraseSql(database).isErased, [id]);
+    if (!row?.isErased) await this.erase(tx, order, reason, by);
+    return { outcome: row?.isErased ? 'already-erased' : 'erased', order: await this.transaction.view(tx, id) };
+  }
+
+  private async erase(tx: EntityManager, { id, version }: LockedOrder, reason: string, by: Actor): Promise<void> {
+    const sql = eraseSql(this.transaction.database);
+    const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
+    // First, because the history lets nothing be removed while its order is not marked.
+    const marked = await tx.query<unknown[]>(sql.mark, [id, version, ...why]);
+    if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
+    // Before the names go, or a repeated notification would look like another payment.
+    await tx.query(sql.remember, [[id]]);
+    for (const statement of [sql.history, sql.references, sql.keys]) await tx.query(statement, [id]);
   }
 }

@@ -1,10 +1,24 @@
-import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { type DataSource } from 'typeorm';
-import { type Clock, PollingLoop } from '../../clock';
-import { ownQuery } from '../../database';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { CLOCK, type Clock, PollingLoop } from '../../clock';
+import { Database } from '../../database';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { type Inventory } from '../../inventory';
+import { type OrderListeners } from '../listeners/order-listeners';
 import { InvalidOptionsError, withoutUndefined } from '../../errors';
 import { isSettled } from '../model/unmatched-money';
-import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage } from './purge-orders';
+import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage, PurgeOrders } from './purge-orders';
+
+/** Injection token of ResolvedRetentionOptions. */
+export const RESOLVED_RETENTION = Symbol('order-timeout:resolved-retention');
+
+/** Injection token of the steps of a purge, one for each kind that is not kept forever. */
+export const PURGE_STEPS = Symbol('order-timeout:purge-steps');
 
 /** The number of deleted rows per kind. */
 export type PurgeCounts = Readonly<Record<PurgedKind, number>>;
@@ -23,15 +37,15 @@ const NONE: PurgeCounts = { orders: 0, idempotencyKeys: 0, settledMoney: 0 };
 /**
  * Deletes data whose retention has ended, in bounded steps. Several instances share the work by skipping locked rows.
  */
+@Injectable()
 export class Purge {
   private stepsLeft: readonly PurgeStep[] = [];
   private after: readonly string[] | undefined;
   private sum: PurgeCounts = NONE;
 
-  /** @param steps of the kinds that are not kept forever. */
   constructor(
-    private readonly steps: readonly PurgeStep[],
-    private readonly clock: Clock,
+    @Inject(PURGE_STEPS) private readonly steps: readonly PurgeStep[],
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** Whether any kind is purged. */
@@ -98,6 +112,7 @@ const PAUSE_MS = 1_000;
 const RUN_LIMIT_MS = 600_000;
 
 /** Runs the purge in the background, from one minute after the start. */
+@Injectable()
 export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(PurgeLoop.name);
   private readonly loop: PollingLoop;
@@ -106,8 +121,10 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
 
   constructor(
     private readonly purge: Purge,
-    private readonly deps: { readonly intervalMs: number; readonly isOn: boolean },
-    clock: Clock,
+    @Inject(RESOLVED_RETENTION) private readonly retention: ResolvedRetentionOptions,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS)
+    private readonly timeouts: Pick<ResolvedTimeoutsOptions, 'consume' | 'isDrivenByTests'>,
+    @Inject(CLOCK) clock: Clock,
   ) {
     this.loop = new PollingLoop(clock, {
       name: 'purge',
@@ -118,7 +135,8 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    if (this.deps.isOn && this.purge.isOn) this.loop.start();
+    const { consume, isDrivenByTests } = this.timeouts;
+    if (consume && !isDrivenByTests && this.purge.isOn) this.loop.start();
   }
 
   beforeApplicationShutdown(): Promise<void> {
@@ -134,7 +152,7 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
     if (orders + idempotencyKeys + settledMoney > 0) {
       this.logger.log(`purged ${orders} orders, ${idempotencyKeys} idempotency keys, ${settledMoney} settled payments`);
     }
-    this.pauseMs = hasMore ? PAUSE_MS : this.deps.intervalMs;
+    this.pauseMs = hasMore ? PAUSE_MS : this.retention.intervalMs;
     return false;
   }
 }
@@ -165,7 +183,7 @@ export class PurgeRows implements PurgeStep {
   private readonly countSql: string;
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly database: Database,
     rows: Rows,
     private readonly keepMs: number,
   ) {
@@ -184,10 +202,25 @@ export class PurgeRows implements PurgeStep {
   }
 
   private async run(sql: string, after: readonly string[]): Promise<PurgedPage> {
-    const [page] = await ownQuery<PageRow[]>(this.dataSource, sql, [this.keepMs, ...after]);
+    const [page] = await this.database.query<PageRow[]>(sql, [this.keepMs, ...after]);
     const { purged = 0, examined = 0, last = null } = page ?? {};
     return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: last } : {}) };
   }
+}
+
+/** The kinds that are not kept forever. */
+export function purgeSteps(
+  database: Database,
+  inventory: Inventory,
+  listeners: Pick<OrderListeners, 'kinds'>,
+  { finishedOrdersMs, idempotencyKeysMs, settledMoneyMs }: ResolvedRetentionOptions,
+): PurgeStep[] {
+  const { schema } = database;
+  return [
+    ...(finishedOrdersMs > 0 ? [new PurgeOrders(database, inventory, listeners, finishedOrdersMs)] : []),
+    ...(idempotencyKeysMs > 0 ? [new PurgeRows(database, idempotencyKeys(schema), idempotencyKeysMs)] : []),
+    ...(settledMoneyMs > 0 ? [new PurgeRows(database, settledMoney(schema), settledMoneyMs)] : []),
+  ];
 }
 
 /** Idempotency keys. A request that is repeated later than this counts as new. */

@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { storableJson, storableText } from '../../database';
+import { Database, statements, storableJson, storableText } from '../../database';
 import { type AttemptWrite } from '../model/money';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
@@ -14,12 +15,36 @@ import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './
 /**
  * Writes the current state of known attempts of locked orders in one statement, for any number of attempts. Rows that told
  * a person of money which an attempt turns out not to hold are closed: another attempt has it, or a report was wrong.
+ *
+ * @throws Error if a row is missing although its order is locked. That is a bug; the transaction rolls back.
  */
-export class WriteAttempts {
-  private readonly sql: string;
+export async function writeAttempts(
+  tx: EntityManager,
+  database: Database,
+  writes: readonly AttemptWrite[],
+): Promise<void> {
+  if (writes.length === 0) return;
+  const attempts = writes.map(({ attempt }) => attempt);
+  const rows = await tx.query<unknown[]>(writeSql(database), [
+    attempts.map((attempt) => attempt.provider),
+    attempts.map((attempt) => attempt.reference),
+    attempts.map((attempt) => attempt.merchantAccount ?? ''),
+    attempts.map((attempt) => attempt.orderId),
+    attempts.map((attempt) => attempt.status),
+    attempts.map((attempt) => attempt.registered),
+    attempts.map((attempt) => attempt.paidAmount?.toString() ?? null),
+    attempts.map((attempt) => attempt.paidCurrency),
+    attempts.map((attempt) => attempt.paidAt?.toISOString() ?? null),
+    attempts.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+    attempts.map((attempt) => attempt.paidSource),
+    writes.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
+    attempts.map((attempt) => attempt.resolvedAccount),
+  ]);
+  if (rows.length !== writes.length) throw new Error('a payment attempt disappeared under the lock of its order');
+}
 
-  constructor(schema: string) {
-    this.sql = `
+const writeSql = statements(
+  (schema) => `
       WITH f AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[],
                              $8::text[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
@@ -43,86 +68,69 @@ export class WriteAttempts {
        WHERE a.provider = f.provider AND a.reference = f.reference AND a.merchant_account = f.merchant_account
              AND a.order_id = f.order_id
       RETURNING 1)
-      SELECT 1 FROM written`;
-  }
+      SELECT 1 FROM written`,
+);
 
-  /** @throws Error if a row is missing although its order is locked. That is a bug; the transaction rolls back. */
-  async execute(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
-    if (writes.length === 0) return;
-    const attempts = writes.map(({ attempt }) => attempt);
-    const rows = await tx.query<unknown[]>(this.sql, [
-      attempts.map((attempt) => attempt.provider),
-      attempts.map((attempt) => attempt.reference),
-      attempts.map((attempt) => attempt.merchantAccount ?? ''),
-      attempts.map((attempt) => attempt.orderId),
-      attempts.map((attempt) => attempt.status),
-      attempts.map((attempt) => attempt.registered),
-      attempts.map((attempt) => attempt.paidAmount?.toString() ?? null),
-      attempts.map((attempt) => attempt.paidCurrency),
-      attempts.map((attempt) => attempt.paidAt?.toISOString() ?? null),
-      attempts.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
-      attempts.map((attempt) => attempt.paidSource),
-      writes.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
-      attempts.map((attempt) => attempt.resolvedAccount),
-    ]);
-    if (rows.length !== writes.length) throw new Error('a payment attempt disappeared under the lock of its order');
-  }
+/**
+ * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
+ * payment may have been reported before.
+ */
+export async function registerAttempt(
+  tx: EntityManager,
+  database: Database,
+  attempt: PaymentAttempt,
+  providers: DefaultAccounts,
+): Promise<{ readonly hasMoney: boolean } | undefined> {
+  const values = [...parameters(attempt, null), mayBeUnknown(attempt, providers)];
+  const [row] = await tx.query<{ has_money: boolean }[]>(insertSql(database).register, values);
+  return row && { hasMoney: row.has_money };
 }
 
-/** Writes one attempt of a locked order. */
-export class InsertAttempt {
-  private readonly register: string;
-  private readonly pay: string;
-  private readonly limit: string;
+/** Sets the time limit of an attempt that was registered without one or with an earlier one. */
+export async function limitTime(
+  tx: EntityManager,
+  database: Database,
+  { provider, reference, merchantAccount, timeExpire }: PaymentAttempt,
+): Promise<void> {
+  await tx.query(insertSql(database).limit, [
+    provider,
+    reference,
+    merchantAccount ?? '',
+    timeExpire?.toISOString() ?? null,
+  ]);
+}
 
-  constructor(schema: string) {
-    const insert = `
+/** Writes the attempt of a payment that was not registered. False: another order has it. */
+export async function insertPaid(
+  tx: EntityManager,
+  database: Database,
+  { attempt, evidence }: AttemptWrite,
+): Promise<boolean> {
+  return (await tx.query<unknown[]>(insertSql(database).pay, parameters(attempt, evidence))).length > 0;
+}
+
+const insertSql = statements((schema) => {
+  const insert = `
       INSERT INTO ${schema}.payment_attempt AS a
              (provider, reference, order_id, merchant_account, status, amount, currency, time_expire,
               registered, paid_amount, paid_currency, paid_at, transaction_id, paid_source, evidence)
       SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint, $7::text, $8::timestamptz,
              $9::boolean, $10::bigint, $11::text, $12::timestamptz, $13::text, $14::text, $15::jsonb`;
-    const onConflict = 'ON CONFLICT (provider, reference, merchant_account) DO';
-    const wanted = { provider: '$1', reference: '$2', orderId: '$3', account: '$4', mayBeUnknown: '$16::boolean' };
+  const onConflict = 'ON CONFLICT (provider, reference, merchant_account) DO';
+  const wanted = { provider: '$1', reference: '$2', orderId: '$3', account: '$4', mayBeUnknown: '$16::boolean' };
+  return {
     // It is handed over now. Some providers depend on its age: the close of a young payment needs a confirmation.
-    this.register = `${insert} WHERE ${takenByOther(schema, wanted)} IS NULL ${onConflict} UPDATE
+    register: `${insert} WHERE ${takenByOther(schema, wanted)} IS NULL ${onConflict} UPDATE
          SET status = EXCLUDED.status, updated_at = now(), created_at = now(),
              time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
        WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
-       RETURNING EXISTS ${earlyMoney(schema, wanted)} AS has_money`;
-    this.limit = `
+       RETURNING EXISTS ${earlyMoney(schema, wanted)} AS has_money`,
+    limit: `
       UPDATE ${schema}.payment_attempt SET time_expire = $4, updated_at = now()
-       WHERE provider = $1 AND reference = $2 AND merchant_account = $3`;
-    this.pay = `${insert} ${onConflict} NOTHING RETURNING 1`;
-  }
-
-  /**
-   * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
-   * payment may have been reported before.
-   */
-  async asOpen(
-    tx: EntityManager,
-    attempt: PaymentAttempt,
-    providers: DefaultAccounts,
-  ): Promise<{ readonly hasMoney: boolean } | undefined> {
-    const values = [...parameters(attempt, null), mayBeUnknown(attempt, providers)];
-    const [row] = await tx.query<{ has_money: boolean }[]>(this.register, values);
-    return row && { hasMoney: row.has_money };
-  }
-
-  /** Sets the time limit of an attempt that was registered without one or with an earlier one. */
-  async limitTime(
-    tx: EntityManager,
-    { provider, reference, merchantAccount, timeExpire }: PaymentAttempt,
-  ): Promise<void> {
-    await tx.query(this.limit, [provider, reference, merchantAccount ?? '', timeExpire?.toISOString() ?? null]);
-  }
-
-  /** Writes the attempt of a payment that was not registered. False: another order has it. */
-  async asPaid(tx: EntityManager, attempt: PaymentAttempt, evidence: object | null): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.pay, parameters(attempt, evidence))).length > 0;
-  }
-}
+       WHERE provider = $1 AND reference = $2 AND merchant_account = $3`,
+    pay: `${insert} ${onConflict} NOTHING RETURNING 1`,
+  };
+});
 
 function parameters(attempt: PaymentAttempt, evidence: object | null): unknown[] {
   return [
@@ -151,71 +159,13 @@ interface Row {
 }
 
 /** The rows of unmatched money about payments that two orders have, or that wait although an order names them. */
+@Injectable()
 export class ContestedRows {
-  private readonly reopenSql: string;
-  private readonly closeSql: string;
-  private readonly neededSql: string;
-  private readonly completeSql: string;
-  private readonly excessSql: string;
-  private readonly lostSql: string;
-  private readonly confirmedSql: string;
-  private readonly settledSql: string;
-  private readonly chargedBackSql: string;
-
-  constructor(schema: string) {
-    const table = `${schema}.unmatched_payment`;
-    const isOpen = `p.handling IN ('kept', 'waiting')`;
-    const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
-             AND p.order_id = n.order_id`;
-    const isClaim = `p.reason = 'attempt-mismatch'`;
-    const isUnneeded = `p.reason IN ('late', 'surplus')`;
-    const isOutdated = `(${isUnneeded} OR p.reason = 'overpaid' AND p.source = 'report')`;
-    const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
-               AS n(provider, reference, account, order_id, amount, currency)`;
-    const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
-    this.reopenSql = `
-      UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named}
-       WHERE ${isNamed} AND ${isClaim} AND NOT ${isOpen}`;
-    this.closeSql = `
-      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen}
-             AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`;
-    this.neededSql = `
-      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND ${isUnneeded}`;
-    this.completeSql = `
-      UPDATE ${table} p SET handling = 'completed' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND p.reason IN (${reasonsSql(PART_REASONS)})`;
-    this.excessSql = `
-      UPDATE ${table} p SET handling = 'adopted' FROM ${named} WHERE ${isNamed} AND ${isOpen} AND p.reason = 'overpaid'`;
-    this.lostSql = `
-      SELECT provider, reference, merchant_account FROM ${table}
-       WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
-    // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
-    const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
-    // An account that is not known may be any.
-    const account = 'COALESCE(a.resolved_account, a.merchant_account)';
-    this.confirmedSql = `
-      SELECT provider, reference, merchant_account FROM ${table} p
-       WHERE p.order_id = $1 AND ${isWaiting}
-      UNION
-      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
-        JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
-       WHERE a.order_id = $1 AND ${isWaiting}
-             AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
-    this.chargedBackSql = `
-      SELECT p.provider, p.reference, p.merchant_account FROM ${named}, ${table} p
-       WHERE p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
-             AND p.reason = 'chargeback'`;
-    this.settledSql = `
-      SELECT reason FROM ${table}
-       WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
-         AND reason IN (${reasonsSql([...WHOLE_PAYMENT_REASONS, 'unknown-order'])}) ORDER BY resolved_at DESC LIMIT 1`;
-  }
+  constructor(private readonly database: Database) {}
 
   /** Lets `keepUnmatched` tell of these claims again, although a person has handled an earlier report of them. */
   async reopen(tx: EntityManager, claims: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(this.reopenSql, nameParameters(claims));
+    await tx.query(rowsSql(this.database).reopen, nameParameters(claims));
   }
 
   /**
@@ -223,27 +173,27 @@ export class ContestedRows {
    * that a report stated too much. A claim to another amount stays.
    */
   async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(this.closeSql, nameParameters(payments));
+    await tx.query(rowsSql(this.database).close, nameParameters(payments));
   }
 
   /** Closes what told a person that these payments are not needed. They pay their order now, instead of others. */
   async closeNeeded(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(this.neededSql, nameParameters(payments));
+    await tx.query(rowsSql(this.database).needed, nameParameters(payments));
   }
 
   /** Closes what told a person that these payments are too little. The rest has arrived. */
   async completeParts(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(this.completeSql, nameParameters(payments));
+    await tx.query(rowsSql(this.database).complete, nameParameters(payments));
   }
 
   /** Closes what told a person that a part of these payments is too much. */
   async closeExcess(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    if (payments.length > 0) await tx.query(this.excessSql, nameParameters(payments));
+    if (payments.length > 0) await tx.query(rowsSql(this.database).excess, nameParameters(payments));
   }
 
   /** The payments of this order that another order may have got. */
   async lostBy(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
-    return (await tx.query<Row[]>(this.lostSql, [orderId])).map(toKey);
+    return (await tx.query<Row[]>(rowsSql(this.database).lost, [orderId])).map(toKey);
   }
 
   /** The reason of the row that a person has settled last about the money of this attempt. Undefined: the row is gone. */
@@ -252,20 +202,73 @@ export class ContestedRows {
     { provider, reference, merchantAccount }: AttemptKey,
   ): Promise<UnmatchedReason | undefined> {
     const names = [provider, reference, merchantAccount ?? ''];
-    return (await tx.query<{ reason: UnmatchedReason }[]>(this.settledSql, names))[0]?.reason;
+    return (await tx.query<{ reason: UnmatchedReason }[]>(rowsSql(this.database).settled, names))[0]?.reason;
   }
 
   /** Those of these payments that the buyer's bank takes or has taken back. A settled row may mean either, or neither. */
   async chargedBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
     if (payments.length === 0) return [];
-    return (await tx.query<Row[]>(this.chargedBackSql, nameParameters(payments))).map(toKey);
+    return (await tx.query<Row[]>(rowsSql(this.database).chargedBack, nameParameters(payments))).map(toKey);
   }
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
   async confirmedOf(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
-    return (await tx.query<Row[]>(this.confirmedSql, [orderId])).map(toKey);
+    return (await tx.query<Row[]>(rowsSql(this.database).confirmed, [orderId])).map(toKey);
   }
 }
+
+const rowsSql = statements((schema) => {
+  const table = `${schema}.unmatched_payment`;
+  const isOpen = `p.handling IN ('kept', 'waiting')`;
+  const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
+             AND p.order_id = n.order_id`;
+  const isClaim = `p.reason = 'attempt-mismatch'`;
+  const isUnneeded = `p.reason IN ('late', 'surplus')`;
+  const isOutdated = `(${isUnneeded} OR p.reason = 'overpaid' AND p.source = 'report')`;
+  const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+               AS n(provider, reference, account, order_id, amount, currency)`;
+  const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
+  // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
+  const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
+  // An account that is not known may be any.
+  const account = 'COALESCE(a.resolved_account, a.merchant_account)';
+  return {
+    reopen: `
+      UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named}
+       WHERE ${isNamed} AND ${isClaim} AND NOT ${isOpen}`,
+    close: `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen}
+             AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`,
+    needed: `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen} AND ${isUnneeded}`,
+    complete: `
+      UPDATE ${table} p SET handling = 'completed' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen} AND p.reason IN (${reasonsSql(PART_REASONS)})`,
+    excess: `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named} WHERE ${isNamed} AND ${isOpen} AND p.reason = 'overpaid'`,
+    lost: `
+      SELECT provider, reference, merchant_account FROM ${table}
+       WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`,
+    confirmed: `
+      SELECT provider, reference, merchant_account FROM ${table} p
+       WHERE p.order_id = $1 AND ${isWaiting}
+      UNION
+      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
+        JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
+       WHERE a.order_id = $1 AND ${isWaiting}
+             AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`,
+    chargedBack: `
+      SELECT p.provider, p.reference, p.merchant_account FROM ${named}, ${table} p
+       WHERE p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
+             AND p.reason = 'chargeback'`,
+    settled: `
+      SELECT reason FROM ${table}
+       WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
+         AND reason IN (${reasonsSql([...WHOLE_PAYMENT_REASONS, 'unknown-order'])}) ORDER BY resolved_at DESC LIMIT 1`,
+  };
+});
 
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {
   return [

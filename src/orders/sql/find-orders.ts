@@ -1,7 +1,6 @@
 import { type EntityManager } from 'typeorm';
+import { type Database } from '../../database';
 import { type ScopedFilter, type OrderPosition } from '../model/order-filter';
-
-type Queries = Pick<EntityManager, 'query'>;
 
 interface PositionRow {
   readonly id: string;
@@ -30,30 +29,22 @@ export const BY_INDEX = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', '
   .join('; ');
 
 /**
- * Finds orders, newest first. An index gives the merchant and the time of creation, and the rest of the filter is checked
- * row by row, so a step is bounded: it may find fewer orders than wanted although there are more.
+ * Finds at most `limit` orders behind `after`, newest first. An index gives the merchant and the time of creation, and the rest of the filter is checked
+ * row by row, so a step is bounded: it may find fewer orders than wanted although there are more. The transaction must
+ * have begun with `BY_INDEX`.
  */
-export class FindOrders {
-  constructor(private readonly schema: string) {}
-
-  /** Must run first in the transaction. */
-  async begin(tx: Queries): Promise<void> {
-    await tx.query(BY_INDEX);
-  }
-
-  /** At most `limit` orders behind `after`. */
-  async execute(
-    queries: Queries,
-    filter: ScopedFilter,
-    after: OrderPosition | undefined,
-    limit: number,
-  ): Promise<FoundOrders> {
-    const scan = new Scan(this.schema, filter, after);
-    const found = await queries.query<PositionRow[]>(scan.findSql(limit), scan.values);
-    if (found.length >= limit || !scan.mayBeCut) return { found: found.map(toPosition), scannedTo: undefined };
-    const [last] = await queries.query<PositionRow[]>(scan.lastSql, [...scan.sourceValues]);
-    return { found: found.map(toPosition), scannedTo: last && toPosition(last) };
-  }
+export async function findOrders(
+  tx: Pick<EntityManager, 'query'>,
+  { schema }: Pick<Database, 'schema'>,
+  filter: ScopedFilter,
+  after: OrderPosition | undefined,
+  limit: number,
+): Promise<FoundOrders> {
+  const scan = new Scan(schema, filter, after);
+  const found = await tx.query<PositionRow[]>(scan.findSql(limit), scan.values);
+  if (found.length >= limit || !scan.mayBeCut) return { found: found.map(toPosition), scannedTo: undefined };
+  const [last] = await tx.query<PositionRow[]>(scan.lastSql, [...scan.sourceValues]);
+  return { found: found.map(toPosition), scannedTo: last && toPosition(last) };
 }
 
 function toPosition({ id, created_at }: PositionRow): OrderPosition {

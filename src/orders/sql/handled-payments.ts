@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { storableText } from '../../database';
+import { Database, statements, storableText } from '../../database';
 import { type HandledPayment } from '../model/decide-claim';
 import {
   BOOKED_STATUSES,
@@ -160,24 +161,24 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
 }
 
 /** The payments that a person has settled without an attempt. */
+@Injectable()
 export class SettledPayments {
-  private readonly rememberSql: string;
-  private readonly forgetSql: string;
-
-  constructor(schema: string) {
-    this.rememberSql = rememberSettledSql(schema, 'p.id = $1');
-    this.forgetSql = `
-      DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
-       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
-             AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`;
-  }
+  constructor(private readonly database: Database) {}
 
   /** @param id of the row in unmatched_payment. */
   async remember(tx: EntityManager, id: string): Promise<void> {
-    await tx.query(this.rememberSql, [id]);
+    await tx.query(settledSql(this.database).remember, [id]);
   }
 
   async forget(tx: EntityManager, id: string): Promise<void> {
-    await tx.query(this.forgetSql, [id]);
+    await tx.query(settledSql(this.database).forget, [id]);
   }
 }
+
+const settledSql = statements((schema) => ({
+  remember: rememberSettledSql(schema, 'p.id = $1'),
+  forget: `
+      DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
+       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
+             AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`,
+}));

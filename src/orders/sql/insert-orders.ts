@@ -1,8 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
+import { Database, statements } from '../../database';
+import { PaymentProviders } from '../../payments';
 import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
 import { draftAttempt } from '../model/money';
 import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../model/order-draft';
-import { type EventReporting, UNHEARD } from '../listeners/order-listeners';
+import { OrderEventLog } from '../listeners/order-listeners';
 import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
 
 /** An order that did not exist before. */
@@ -34,21 +37,16 @@ export interface PresentRow {
 /**
  * Writes new orders with lines, history, first attempt, and idempotency key in one statement, for any number of orders.
  */
+@Injectable()
 export class InsertOrders {
-  private readonly insert: string;
-  private readonly lookUp: string;
+  private readonly insertSql: string;
 
   constructor(
-    schema: string,
-    private readonly reporting: EventReporting = UNHEARD,
-    private readonly providers: DefaultAccounts = { get: () => undefined },
+    private readonly database: Database,
+    private readonly events: OrderEventLog,
+    private readonly providers: PaymentProviders,
   ) {
-    this.insert = insertSql(schema, reporting.writesEvents);
-    this.lookUp = `
-      SELECT r.id, o.fingerprint AS order_fingerprint, k.fingerprint AS key_fingerprint
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS r(id, scope, key)
-        LEFT JOIN ${schema}.orders o ON o.id = r.id
-        LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
+    this.insertSql = insertSql(database.schema, events.writesEvents);
   }
 
   /** Made before the transaction begins: a busy machine takes longer for a large batch than a transaction may pause. */
@@ -64,7 +62,7 @@ export class InsertOrders {
    * to be told to the listeners.
    */
   async execute(tx: EntityManager, { values, events }: Insertion): Promise<InsertedRow[]> {
-    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(this.insert, [...values]);
+    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(this.insertSql, [...values]);
     if (events.size > 0) announceAfterCommit(tx);
     return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
   }
@@ -72,17 +70,25 @@ export class InsertOrders {
   /** Tells the listeners of the events of these orders. */
   tell(tx: EntityManager, rows: readonly InsertedRow[]): Promise<void> {
     const events = rows.flatMap(({ event }) => event ?? []);
-    return events.length > 0 ? this.reporting.audience.tell(tx, events) : Promise.resolve();
+    return events.length > 0 ? this.events.tell(tx, events) : Promise.resolve();
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
-    return tx.query(this.lookUp, [
+    return tx.query(presentSql(this.database), [
       drafts.map((draft) => draft.id),
       drafts.map(scopeOf),
       drafts.map((draft) => draft.input.idempotencyKey ?? null),
     ]);
   }
 }
+
+const presentSql = statements(
+  (schema) => `
+      SELECT r.id, o.fingerprint AS order_fingerprint, k.fingerprint AS key_fingerprint
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS r(id, scope, key)
+        LEFT JOIN ${schema}.orders o ON o.id = r.id
+        LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`,
+);
 
 /** Two merchants may choose the same key. */
 function scopeOf(draft: OrderDraft): string {

@@ -1,8 +1,9 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
-import { storableJson } from '../../database';
+import { Database, statements, storableJson } from '../../database';
 import { present } from '../../errors';
-import { type EventReporting } from '../listeners/order-listeners';
+import { OrderEventLog } from '../listeners/order-listeners';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../model/transition';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
@@ -14,42 +15,91 @@ import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMo
  * refund fails once more. If an order is named later, it is added. A second payment under one reference is stored under its
  * transaction id; its evidence has the reference.
  */
+@Injectable()
 export class KeepUnmatchedMoney {
-  private readonly sql: string;
-  private readonly handledSql: string;
-  private readonly accounts: AccountKeptMoney;
+  private readonly keepSql: string;
 
   constructor(
-    schema: string,
-    private readonly reporting: EventReporting,
+    private readonly database: Database,
+    private readonly events: OrderEventLog,
   ) {
-    this.handledSql = `SELECT (${handledSql(schema)}) AS handled`;
-    this.accounts = new AccountKeptMoney(schema);
-    const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
-    const isOpen = `o.handling IN ('kept', 'waiting')`;
-    const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
-    const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
-    const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept')`;
-    const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
-    // An order had it or did not need to decide about it, which is not so anymore.
-    const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
+    this.keepSql = keepSql(database.schema, events.writesEvents);
+  }
+
+  async execute(tx: EntityManager, told: readonly UnmatchedMoney[]): Promise<void> {
+    await this.keep(tx, await this.withoutRepetitions(tx, told));
+  }
+
+  private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
+    if (money.length === 0) return;
+    const accounted = await withAccounts(tx, this.database, money);
+    const distinct = new Map(accounted.map((one) => [keyOf(one), one]));
+    const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
+    const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.keepSql, [
+      rows.map((row) => row.event.id),
+      rows.map((row) => row.provider),
+      rows.map((row) => row.reference),
+      rows.map((row) => row.orderId),
+      rows.map((row) => row.amount.toString()),
+      rows.map((row) => row.currency),
+      rows.map(({ evidence, transactionId }) => storableJson({ ...evidence, transactionId })),
+      rows.map((row) => row.reason),
+      rows.map((row) => storableJson(row.event.body)),
+      rows.map((row) => row.traceparent ?? null),
+      rows.map((row) => row.handling),
+      rows.map((row) => row.merchantAccount ?? ''),
+      rows.map((row) => row.source),
+    ]);
+    const others = new Set(kept.filter((row) => row.is_other).map(({ id }) => id));
+    const reported = new Set(kept.filter((row) => !row.is_other).map(({ id }) => id));
+    const events = rows.map(({ event }) => event).filter(({ id }) => reported.has(id));
+    await this.events.tell(tx, events);
+    announceAfterCommit(tx);
+    await this.keep(tx, rows.filter(({ event }) => others.has(event.id)).map(distinguished));
+  }
+
+  /** Payments of unknown orders that repeat what was settled, or what an order had that was erased or purged, are dropped. */
+  private async withoutRepetitions(
+    tx: EntityManager,
+    told: readonly UnmatchedMoney[],
+  ): Promise<readonly UnmatchedMoney[]> {
+    const unknown = told.filter(({ reason }) => reason === 'unknown-order');
+    if (unknown.length === 0) return told;
+    const [row] = await tx.query<{ handled: HandledRow[] | null }[]>(
+      isHandledSql(this.database),
+      namesParameters(unknown),
+    );
+    const handled = (row?.handled ?? []).map(toHandled);
+    return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
+  }
+}
+
+function keepSql(schema: string, writesEvents: boolean): string {
+  const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
+  const isOpen = `o.handling IN ('kept', 'waiting')`;
+  const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
+  const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
+  const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept')`;
+  const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
+  // An order had it or did not need to decide about it, which is not so anymore.
+  const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
              AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)}))`;
-    // Such as that it is lost now.
-    const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
-    const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
-    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
-    const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
-    const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
-    const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
-    const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
-    const isTold = `(${isReopened} OR ${isRestated} OR ${isConfirmed})`;
-    const told = ['amount', 'currency', 'source', 'evidence'];
-    const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
-    const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
+  // Such as that it is lost now.
+  const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
+  const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
+  const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
+  const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
+  const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
+  const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
+  const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
+  const isTold = `(${isReopened} OR ${isRestated} OR ${isConfirmed})`;
+  const told = ['amount', 'currency', 'source', 'evidence'];
+  const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
+  const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
        WHERE NOT ${isOtherPayment('k', 'm')}
              AND (b.id IS NULL OR b.handling <> 'kept' OR b.order_id <> m.order_id OR (b.amount, b.currency) <> (m.amount, m.currency))`;
-    this.sql = `
+  return `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[],
                              $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
@@ -75,55 +125,12 @@ export class KeepUnmatchedMoney {
         RETURNING provider, reference, merchant_account, reason, source, evidence),
       unreported AS (${unreported}),
       event AS (
-        ${insertEvents(schema, { from: 'unreported', id: 'id', type: `'order.payment_late'` }, reporting.writesEvents)})
+        ${insertEvents(schema, { from: 'unreported', id: 'id', type: `'order.payment_late'` }, writesEvents)})
       SELECT id, false AS is_other FROM unreported
       UNION ALL SELECT m.id, true FROM ${joined} WHERE ${isOtherPayment('k', 'm')}`;
-  }
-
-  async execute(tx: EntityManager, told: readonly UnmatchedMoney[]): Promise<void> {
-    await this.keep(tx, await this.withoutRepetitions(tx, told));
-  }
-
-  private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
-    if (money.length === 0) return;
-    const accounted = await this.accounts.execute(tx, money);
-    const distinct = new Map(accounted.map((one) => [keyOf(one), one]));
-    const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
-    const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.sql, [
-      rows.map((row) => row.event.id),
-      rows.map((row) => row.provider),
-      rows.map((row) => row.reference),
-      rows.map((row) => row.orderId),
-      rows.map((row) => row.amount.toString()),
-      rows.map((row) => row.currency),
-      rows.map(({ evidence, transactionId }) => storableJson({ ...evidence, transactionId })),
-      rows.map((row) => row.reason),
-      rows.map((row) => storableJson(row.event.body)),
-      rows.map((row) => row.traceparent ?? null),
-      rows.map((row) => row.handling),
-      rows.map((row) => row.merchantAccount ?? ''),
-      rows.map((row) => row.source),
-    ]);
-    const others = new Set(kept.filter((row) => row.is_other).map(({ id }) => id));
-    const reported = new Set(kept.filter((row) => !row.is_other).map(({ id }) => id));
-    const events = rows.map(({ event }) => event).filter(({ id }) => reported.has(id));
-    await this.reporting.audience.tell(tx, events);
-    announceAfterCommit(tx);
-    await this.keep(tx, rows.filter(({ event }) => others.has(event.id)).map(distinguished));
-  }
-
-  /** Payments of unknown orders that repeat what was settled, or what an order had that was erased or purged, are dropped. */
-  private async withoutRepetitions(
-    tx: EntityManager,
-    told: readonly UnmatchedMoney[],
-  ): Promise<readonly UnmatchedMoney[]> {
-    const unknown = told.filter(({ reason }) => reason === 'unknown-order');
-    if (unknown.length === 0) return told;
-    const [row] = await tx.query<{ handled: HandledRow[] | null }[]>(this.handledSql, namesParameters(unknown));
-    const handled = (row?.handled ?? []).map(toHandled);
-    return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
-  }
 }
+
+const isHandledSql = statements((schema) => `SELECT (${handledSql(schema)}) AS handled`);
 
 /** SQL: a provider's word about another order than a report named is about that one. */
 function orderIdOf(isSame: string, isVouched: string): string {
@@ -171,50 +178,53 @@ interface Known {
  * One payment has one row of unmatched money, although one of two sources did not know its merchant account. A row
  * without the account gets it, and money without an account goes to the row that has one.
  */
-class AccountKeptMoney {
-  private readonly findSql: string;
-  private readonly resolveSql: string;
+async function withAccounts(
+  tx: EntityManager,
+  database: Database,
+  money: readonly UnmatchedMoney[],
+): Promise<UnmatchedMoney[]> {
+  const known = await tx.query<Known[]>(accountSql(database).find, [
+    money.map(({ provider }) => provider),
+    money.map(({ reference }) => reference),
+    money.map(({ reason }) => reason),
+  ]);
+  const accounted: UnmatchedMoney[] = [];
+  for (const one of money) accounted.push(await withAccountOf(tx, database, one, known));
+  return accounted;
+}
 
-  constructor(schema: string) {
-    this.findSql = `
+async function withAccountOf(
+  tx: EntityManager,
+  database: Database,
+  one: UnmatchedMoney,
+  known: readonly Known[],
+): Promise<UnmatchedMoney> {
+  const rows = known.filter(
+    ({ provider, reference, reason, orderId }) =>
+      provider === one.provider &&
+      reference === one.reference &&
+      reason === one.reason &&
+      // Another order may have the reference at another account.
+      (orderId === one.orderId || orderId === null || one.orderId === null),
+  );
+  const account = one.merchantAccount ?? '';
+  if (rows.some((row) => row.account === account)) return one;
+  // Of several accounts, none is known to be the one.
+  const [only, ...others] = rows;
+  if (account === '') return only && others.length === 0 ? { ...one, merchantAccount: only.account } : one;
+  const unresolved = rows.find((row) => row.account === '');
+  if (!unresolved) return one;
+  // The money of an attempt is stored under the key of that attempt, which never changes.
+  if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
+  await tx.query(accountSql(database).resolve, [unresolved.id, account]);
+  return one;
+}
+
+const accountSql = statements((schema) => ({
+  find: `
       SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account, p.order_id AS "orderId"
         FROM unnest($1::text[], $2::text[], $3::text[]) AS m(provider, reference, reason), LATERAL (
           SELECT * FROM ${schema}.unmatched_payment o
-           WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`;
-    this.resolveSql = `UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''`;
-  }
-
-  /** Returns the money with the account of its row. */
-  async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<UnmatchedMoney[]> {
-    const known = await tx.query<Known[]>(this.findSql, [
-      money.map(({ provider }) => provider),
-      money.map(({ reference }) => reference),
-      money.map(({ reason }) => reason),
-    ]);
-    const accounted: UnmatchedMoney[] = [];
-    for (const one of money) accounted.push(await this.account(tx, one, known));
-    return accounted;
-  }
-
-  private async account(tx: EntityManager, one: UnmatchedMoney, known: readonly Known[]): Promise<UnmatchedMoney> {
-    const rows = known.filter(
-      ({ provider, reference, reason, orderId }) =>
-        provider === one.provider &&
-        reference === one.reference &&
-        reason === one.reason &&
-        // Another order may have the reference at another account.
-        (orderId === one.orderId || orderId === null || one.orderId === null),
-    );
-    const account = one.merchantAccount ?? '';
-    if (rows.some((row) => row.account === account)) return one;
-    // Of several accounts, none is known to be the one.
-    const [only, ...others] = rows;
-    if (account === '') return only && others.length === 0 ? { ...one, merchantAccount: only.account } : one;
-    const unresolved = rows.find((row) => row.account === '');
-    if (!unresolved) return one;
-    // The money of an attempt is stored under the key of that attempt, which never changes.
-    if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
-    await tx.query(this.resolveSql, [unresolved.id, account]);
-    return one;
-  }
-}
+           WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`,
+  resolve: `UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''`,
+}));

@@ -1,15 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { present, validInstant } from '../../errors';
-import { UnsupportedIsolationLevelError } from '../../database';
+import { type Database, statements, UnsupportedIsolationLevelError } from '../../database';
 import { type PaymentProviders } from '../../payments';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
-import {
-  type LockedOrder,
-  type PaidSource,
-  type PaymentAttempt,
-  type PaymentNames,
-  BOOKED_STATUSES,
-} from '../model/order';
+import { type LockedOrder, type PaidSource, type PaymentNames, BOOKED_STATUSES } from '../model/order';
 import { LIMITS } from '../model/order-policies';
 import {
   type AttemptRow,
@@ -85,20 +79,34 @@ const SEES_COMMITTED = new Set(['read committed', 'read uncommitted']);
  * from a snapshot older than the lock. It would miss an attempt that was registered in between, and the order would be
  * closed although it can be paid.
  */
-export class LockOrders {
-  private readonly wait: string;
-  private readonly skipLocked: string;
-  private readonly underLock: string;
-  private readonly existing: string;
+export async function lockOrders(
+  tx: EntityManager,
+  database: Database,
+  ids: readonly string[],
+  mode: 'wait' | 'skip-locked',
+): Promise<LockedBatch> {
+  const sql = locksSql(database);
+  const rows = await tx.query<OrderRow[]>(sql[mode], [ids]);
+  const [found] = await tx.query<UnderLock[]>(sql.underLock, [rows.map((row) => row.id)]);
+  const read = present(found, 'the row of the statement that reads locked orders');
+  if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
+  const attempts = attemptsByOrder((read.attempts ?? []).map(toAttempt));
+  const orders = new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: attempts.get(row.id) ?? [] }]));
+  const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
+  const existing = missing.length > 0 ? await tx.query<{ id: string }[]>(sql.existing, [missing]) : [];
+  const adoptable = (read.adoptable ?? []).map(toAdoptable);
+  return { now: validInstant(read.now), orders, adoptable, busy: new Set(existing.map(({ id }) => id)) };
+}
 
-  constructor(schema: string) {
-    // ORDER BY: callers that lock several orders use one global order.
-    const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
-    this.wait = lock;
-    this.skipLocked = `${lock} SKIP LOCKED`;
-    const isAdoptable = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
+const locksSql = statements((schema) => {
+  // ORDER BY: callers that lock several orders use one global order.
+  const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
+  const isAdoptable = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
+  return {
+    wait: lock,
+    'skip-locked': `${lock} SKIP LOCKED`,
     // clock_timestamp(): the transaction may have begun long before it got the lock.
-    this.underLock = `
+    underLock: `
       SELECT clock_timestamp() AS now, current_setting('transaction_isolation') AS isolation, (
         SELECT json_agg(found) FROM (
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
@@ -111,27 +119,10 @@ export class LockOrders {
            WHERE a.order_id = ANY($1::text[]) AND p.source = 'provider'
                  AND (p.reference = a.reference OR a.registered)
                  AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)
-           ORDER BY created_at, id) found) AS adoptable`;
-    this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
-  }
-
-  async execute(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
-    const rows = await tx.query<OrderRow[]>(mode === 'wait' ? this.wait : this.skipLocked, [ids]);
-    const [found] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
-    const read = present(found, 'the row of the statement that reads locked orders');
-    if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
-    const orders = join(rows, (read.attempts ?? []).map(toAttempt));
-    const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
-    const adoptable = (read.adoptable ?? []).map(toAdoptable);
-    return { now: validInstant(read.now), orders, adoptable, busy: await this.existingOf(tx, missing) };
-  }
-
-  private async existingOf(tx: EntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    if (ids.length === 0) return new Set();
-    const rows = await tx.query<{ id: string }[]>(this.existing, [ids]);
-    return new Set(rows.map((row) => row.id));
-  }
-}
+           ORDER BY created_at, id) found) AS adoptable`,
+    existing: `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`,
+  };
+});
 
 /** Under the reference that the provider has stated, as if it were told of again. */
 function toAdoptable({ order_id: orderId, attempt, ...row }: AdoptableRow): AdoptablePayment {
@@ -149,44 +140,58 @@ function toUnowned({ merchant_account: account, created_at: at, amount, ...row }
   };
 }
 
-function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {
-  const ofOrder = attemptsByOrder(
-    rows.map((row) => row.id),
-    attempts,
-  );
-  return new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: ofOrder.get(row.id) ?? [] }]));
-}
-
-interface Row {
+interface SameRow {
   readonly attempts: AttemptRow[] | null;
   readonly unowned: UnownedRow[] | null;
   readonly handled: HandledRow[] | null;
 }
 
 /**
+ * Until the end of this transaction, no other one books a payment that has one of these names: two that book it for
+ * different orders do not see each other. In a statement of its own, so that the next one sees what was committed.
+ */
+export async function lockPayments(
+  tx: EntityManager,
+  database: Database,
+  names: readonly PaymentNames[],
+): Promise<void> {
+  await tx.query(sameSql(database).lock, namesParameters(names));
+}
+
+/**
  * Finds the same payments under any name: attempts that have these keys, hold the money under its other name, or are
  * registered under it, and money that no order has.
  */
-export class FindSamePayments {
-  private readonly sql: string;
-  private readonly lockSql: string;
+export async function findSamePayments(
+  tx: Pick<EntityManager, 'query'>,
+  database: Database,
+  names: readonly PaymentNames[],
+): Promise<SamePayments> {
+  const [row] = await tx.query<SameRow[]>(sameSql(database).find, namesParameters(names));
+  return {
+    attempts: (row?.attempts ?? []).map(toAttempt),
+    unowned: (row?.unowned ?? []).map(toUnowned),
+    handled: (row?.handled ?? []).map(toHandled),
+  };
+}
 
-  constructor(schema: string) {
-    // An account that is not known may be any. The caller compares further, because it knows the defaults.
-    const account = `COALESCE(a.resolved_account, a.merchant_account)`;
-    const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
-    const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
-    const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
-    const unowned = `${schema}.unmatched_payment p
+const sameSql = statements((schema) => {
+  // An account that is not known may be any. The caller compares further, because it knows the defaults.
+  const account = `COALESCE(a.resolved_account, a.merchant_account)`;
+  const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
+  const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+  const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
+  const unowned = `${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND (n.account = '' OR p.merchant_account IN ('', n.account))
                  AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept'`;
+  return {
     // All in one order, and counted, because some libraries cannot read the type void.
-    this.lockSql = `
+    lock: `
       SELECT count(pg_advisory_xact_lock(key))::int AS count FROM (
         SELECT DISTINCT hashtextextended(concat_ws(chr(10), '${schema}', n.provider, name), 0) AS key
-          FROM ${NAMED}, unnest(ARRAY[n.reference, n.transaction]) name WHERE name IS NOT NULL ORDER BY 1 OFFSET 0) k`;
+          FROM ${NAMED}, unnest(ARRAY[n.reference, n.transaction]) name WHERE name IS NOT NULL ORDER BY 1 OFFSET 0) k`,
     // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
-    this.sql = `
+    find: `
       SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
         SELECT x.* FROM ${NAMED}, LATERAL (
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.reference
@@ -203,26 +208,9 @@ export class FindSamePayments {
           SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.reference
           UNION ALL
           SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.transaction OFFSET 0) p) AS unowned,
-        (${handledSql(schema)}) AS handled`;
-  }
-
-  /**
-   * Until the end of this transaction, no other one books a payment that has one of these names: two that book it for
-   * different orders do not see each other. In a statement of its own, so that the next one sees what was committed.
-   */
-  async lock(tx: EntityManager, names: readonly PaymentNames[]): Promise<void> {
-    await tx.query(this.lockSql, namesParameters(names));
-  }
-
-  async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
-    const [row] = await tx.query<Row[]>(this.sql, namesParameters(names));
-    return {
-      attempts: (row?.attempts ?? []).map(toAttempt),
-      unowned: (row?.unowned ?? []).map(toUnowned),
-      handled: (row?.handled ?? []).map(toHandled),
-    };
-  }
-}
+        (${handledSql(schema)}) AS handled`,
+  };
+});
 
 /** Knows the merchant account of attempts that name none, by provider. */
 export type DefaultAccounts = Pick<PaymentProviders, 'get'>;

@@ -1,8 +1,8 @@
-import { type EntityManager, type DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
 import DataLoader from 'dataloader';
 import { present, validInstant } from '../../errors';
-import { ownQuery, storableJson } from '../../database';
-import { type JsonObject } from '../../outbox';
+import { Database, statements } from '../../database';
 import {
   type ClosingReason,
   type Order,
@@ -17,7 +17,6 @@ import {
   type OrderView,
   accountOfAttempt,
 } from '../model/order';
-import { type ActionContext } from '../model/transition';
 
 /** Columns of an order. The table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,
@@ -115,13 +114,14 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
   };
 }
 
-/** The attempts of each order, in the given order; an empty list for an order without any. */
-export function attemptsByOrder(
-  orderIds: readonly string[],
-  attempts: readonly PaymentAttempt[],
-): ReadonlyMap<string, readonly PaymentAttempt[]> {
-  const ofOrder = new Map<string, PaymentAttempt[]>(orderIds.map((id) => [id, []]));
-  for (const attempt of attempts) ofOrder.get(attempt.orderId)?.push(attempt);
+/** The attempts of each order that has any, in the given order. */
+export function attemptsByOrder(attempts: readonly PaymentAttempt[]): ReadonlyMap<string, readonly PaymentAttempt[]> {
+  const ofOrder = new Map<string, PaymentAttempt[]>();
+  for (const attempt of attempts) {
+    const known = ofOrder.get(attempt.orderId);
+    if (known) known.push(attempt);
+    else ofOrder.set(attempt.orderId, [attempt]);
+  }
   return ofOrder;
 }
 
@@ -144,11 +144,24 @@ export interface ReadOrderRow {
 }
 
 /** Reads orders with lines and attempts in one statement. */
-export class ReadViews {
-  private readonly sql: string;
+export async function readViews(
+  tx: EntityManager,
+  database: Database,
+  ids: readonly string[],
+): Promise<Map<string, ReadOrderRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx.query<ViewRow[]>(viewsSql(database), [ids]);
+  return new Map(
+    rows.map((row) => {
+      const order = toOrder(row);
+      const attempts = (row.attempts ?? []).map(toAttempt);
+      return [row.id, { order, now: row.now, view: toView(order, row.lines ?? [], attempts, row.metadata, row.now) }];
+    }),
+  );
+}
 
-  constructor(schema: string) {
-    this.sql = `
+const viewsSql = statements(
+  (schema) => `
       SELECT ${ORDER_COLUMNS}, o.metadata, clock_timestamp() AS now,
              (SELECT json_agg(json_build_object('sku', l.sku, 'quantity', l.quantity, 'unitAmount', l.unit_amount)
                               ORDER BY l.line_no)
@@ -156,21 +169,8 @@ export class ReadViews {
              (SELECT json_agg(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = o.id
                  ORDER BY a.created_at, a.provider, a.reference) found) AS attempts
-        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`;
-  }
-
-  async execute(tx: EntityManager, ids: readonly string[]): Promise<Map<string, ReadOrderRow>> {
-    if (ids.length === 0) return new Map();
-    const rows = await tx.query<ViewRow[]>(this.sql, [ids]);
-    return new Map(
-      rows.map((row) => {
-        const order = toOrder(row);
-        const attempts = (row.attempts ?? []).map(toAttempt);
-        return [row.id, { order, now: row.now, view: toView(order, row.lines ?? [], attempts, row.metadata, row.now) }];
-      }),
-    );
-  }
-}
+        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`,
+);
 
 /** Pure: returns the public view of an order at `now`. */
 export function toView(
@@ -238,25 +238,15 @@ interface NowRow {
  * Reads attempts outside any transaction. Requests of the same turn share a statement: a batch of deadlines starts its
  * look-ups at the same time, and separate statements were a fifth of their cost.
  */
+@Injectable()
 export class ReadAttempts {
-  private readonly sql: string;
   /** Without a cache, because the result must be current. */
   private readonly loader = new DataLoader((ids: readonly string[]) => this.read(ids), {
     cache: false,
     maxBatchSize: BATCH,
   });
 
-  constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
-  ) {
-    // ORDER BY: two attempts that one payment answers for must end the same way wherever their rows lie.
-    this.sql = `
-      SELECT clock_timestamp() AS now, (
-        SELECT json_agg(found) FROM (
-          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
-           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`;
-  }
+  constructor(private readonly database: Database) {}
 
   async execute(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
     const { now, attempts } = await this.loader.load(orderId);
@@ -264,99 +254,56 @@ export class ReadAttempts {
   }
 
   private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {
-    const [row] = await ownQuery<NowRow[]>(this.dataSource, this.sql, [orderIds]);
+    const [row] = await this.database.query<NowRow[]>(attemptsSql(this.database), [orderIds]);
     const { now, attempts } = present(row, 'the attempts of orders');
-    const ofOrder = attemptsByOrder(orderIds, (attempts ?? []).map(toAttempt));
+    const ofOrder = attemptsByOrder((attempts ?? []).map(toAttempt));
     return orderIds.map((id) => ({ now: validInstant(now), attempts: ofOrder.get(id) ?? [] }));
   }
 }
 
-/** The fields of an order that may change without a change of its status. */
-interface Amendment {
-  readonly expiresAt?: Date;
-  readonly autoClose?: boolean;
-  readonly graceMs?: number;
-  readonly closingReason?: ClosingReason;
+// ORDER BY: two attempts that one payment answers for must end the same way wherever their rows lie.
+const attemptsSql = statements(
+  (schema) => `
+      SELECT clock_timestamp() AS now, (
+        SELECT json_agg(found) FROM (
+          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
+           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`,
+);
+
+/**
+ * Whether an order has gone through this bulk action, whose id is then in its history. Call it under the lock of the order.
+ */
+export async function isActionNoted(
+  tx: EntityManager,
+  database: Database,
+  orderId: string,
+  actionId: string,
+): Promise<boolean> {
+  return (await tx.query<unknown[]>(notedSql(database), [orderId, actionId])).length > 0;
 }
 
-/** Changes a locked order without changing its status. The history gets a row nevertheless. */
-export class AmendOrder {
-  private readonly sql: string;
-
-  constructor(schema: string) {
-    this.sql = `
-      WITH amended AS (
-        UPDATE ${schema}.orders
-           SET expires_at = COALESCE($3, expires_at), auto_close = COALESCE($4, auto_close),
-               grace_ms = COALESCE($5, grace_ms), closing_reason = COALESCE($11, closing_reason), version = version + 1, updated_at = now()
-         WHERE id = $1 AND version = $2 RETURNING *),
-      history AS (
-        INSERT INTO ${schema}.order_history
-               (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
-        SELECT id, version, status, status, $6, $7, $8, $9::jsonb, $10 FROM amended)
-      SELECT ${ORDER_COLUMNS} FROM amended o`;
-  }
-
-  async execute(
-    tx: EntityManager,
-    order: Order,
-    amendment: Amendment,
-    why: { readonly by: ActionContext; readonly reason: string; readonly evidence: JsonObject },
-  ): Promise<Order> {
-    const { by, reason, evidence } = why;
-    const [row] = await tx.query<OrderRow[]>(this.sql, [
-      order.id,
-      order.version,
-      amendment.expiresAt?.toISOString() ?? null,
-      amendment.autoClose ?? null,
-      amendment.graceMs ?? null,
-      by.cause,
-      by.actor ?? null,
-      reason,
-      storableJson(evidence),
-      by.traceparent ?? null,
-      amendment.closingReason ?? null,
-    ]);
-    if (!row) throw new Error(`order ${order.id} changed under its lock`);
-    return toOrder(row);
-  }
-}
-
-/** Finds the bulk actions that an order has gone through. Their ids are in its history, which is written in their transaction. */
-export class NotedActions {
-  private readonly sql: string;
-
-  constructor(schema: string) {
-    this.sql = `SELECT 1 FROM ${schema}.order_history WHERE order_id = $1 AND evidence->>'actionId' = $2 LIMIT 1`;
-  }
-
-  /** Call it under the lock of the order. */
-  async has(tx: EntityManager, orderId: string, actionId: string): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.sql, [orderId, actionId])).length > 0;
-  }
-}
+const notedSql = statements(
+  (schema) => `SELECT 1 FROM ${schema}.order_history WHERE order_id = $1 AND evidence->>'actionId' = $2 LIMIT 1`,
+);
 
 /** Finds the merchant of an order. The merchant never changes, so the answer stays valid. */
+@Injectable()
 export class OrderMerchants {
-  private readonly sql: string;
-  private readonly othersSql: string;
-
-  constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
-  ) {
-    this.sql = `SELECT merchant_id FROM ${schema}.orders WHERE id = $1`;
-    this.othersSql = `SELECT 1 FROM ${schema}.orders WHERE id = ANY($1::text[]) AND merchant_id <> $2 LIMIT 1`;
-  }
+  constructor(private readonly database: Database) {}
 
   /** The merchant id of the order. Undefined: there is no such order. */
   async of(orderId: string): Promise<string | undefined> {
-    const [row] = await ownQuery<{ merchant_id: string }[]>(this.dataSource, this.sql, [orderId]);
+    const [row] = await this.database.query<{ merchant_id: string }[]>(merchantsSql(this.database).of, [orderId]);
     return row?.merchant_id;
   }
 
   /** Whether any of these orders belongs to another merchant. */
   async hasOther(tx: EntityManager, orderIds: readonly string[], merchantId: string): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.othersSql, [orderIds, merchantId])).length > 0;
+    return (await tx.query<unknown[]>(merchantsSql(this.database).others, [orderIds, merchantId])).length > 0;
   }
 }
+
+const merchantsSql = statements((schema) => ({
+  of: `SELECT merchant_id FROM ${schema}.orders WHERE id = $1`,
+  others: `SELECT 1 FROM ${schema}.orders WHERE id = ANY($1::text[]) AND merchant_id <> $2 LIMIT 1`,
+}));

@@ -1,8 +1,10 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, storableJson } from '../../database';
-import { type Inventory, type StockEffect } from '../../inventory';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, statements, storableJson } from '../../database';
+import { Inventory, type StockEffect } from '../../inventory';
 import { announceAfterCommit, insertEvents } from '../../outbox';
-import { type EventReporting, UNHEARD } from '../listeners/order-listeners';
+import { PaymentProviders } from '../../payments';
+import { OrderEventLog } from '../listeners/order-listeners';
 import {
   type Order,
   type AttemptStatus,
@@ -19,86 +21,38 @@ import {
 } from '../model/order';
 import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
 import { type Transition } from '../model/transition';
-import { AdoptUnmatched } from './adopt-unmatched';
-import { ContestedRows, InsertAttempt, WriteAttempts } from './attempts';
+import { ContestedRows, insertPaid, writeAttempts } from './attempts';
 import { type AttemptWrite } from '../model/money';
-import { FindSamePayments, type DefaultAccounts, type LockedBatch, LockOrders } from './lock-orders';
+import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
-const NO_PROVIDERS: DefaultAccounts = { get: () => undefined };
-
 /** Everything that deciding about orders needs from their tables. Methods with `tx` run in that transaction. */
+@Injectable()
 export class OrderStore {
-  private readonly lockOrders: LockOrders;
-  private readonly applyTransitions: ApplyTransitions;
-  private readonly write: WriteAttempts;
-  private readonly insert: InsertAttempt;
-  private readonly findSame: FindSamePayments;
-  private readonly keepMoney: KeepUnmatchedMoney;
-  private readonly adopt: AdoptUnmatched;
-  private readonly readAttempts: ReadAttempts;
-  /** Rows of unmatched money about payments that two orders have. */
-  readonly contested: ContestedRows;
-  private readonly statusSql: string;
-  private readonly moveSql: string;
-  private readonly closeSql: string;
-  private readonly holdSql: string;
-  private readonly readSql: string;
-  private readonly resolveSql: string;
+  private readonly transitionSql: Record<StockEffect | 'none', string>;
 
   constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
+    private readonly database: Database,
     private readonly inventory: Inventory,
-    reporting: EventReporting = UNHEARD,
-    private readonly providers: DefaultAccounts = NO_PROVIDERS,
+    private readonly events: OrderEventLog,
+    private readonly providers: PaymentProviders,
+    private readonly reading: ReadAttempts,
+    private readonly keeping: KeepUnmatchedMoney,
+    /** Rows of unmatched money about payments that two orders have. */
+    readonly contested: ContestedRows,
   ) {
-    this.lockOrders = new LockOrders(schema);
-    this.applyTransitions = new ApplyTransitions(schema, inventory, reporting);
-    this.write = new WriteAttempts(schema);
-    this.insert = new InsertAttempt(schema);
-    this.findSame = new FindSamePayments(schema);
-    this.keepMoney = new KeepUnmatchedMoney(schema, reporting);
-    this.adopt = new AdoptUnmatched(this);
-    this.contested = new ContestedRows(schema);
-    this.resolveSql = `
-      UPDATE ${schema}.payment_attempt SET resolved_account = $3, updated_at = now()
-       WHERE provider = $1 AND reference = $2 AND merchant_account = '' AND resolved_account IS NULL`;
-    this.readAttempts = new ReadAttempts(dataSource, schema);
-    this.statusSql = `
-      WITH moved AS (
-        UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
-          FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
-         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
-               AND a.status = ANY($5::text[])
-        RETURNING 1)
-      SELECT count(*)::int AS count FROM moved`;
-    this.moveSql = `
-      WITH moved AS (
-        UPDATE ${schema}.payment_attempt a SET order_id = $5, updated_at = now()
-          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, order_id)
-         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
-               AND a.order_id = k.order_id AND a.paid_amount IS NULL
-        RETURNING 1)
-      SELECT count(*)::int AS count FROM moved`;
-    this.readSql = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = $1`;
-    // As they are now: a person may have settled them since they were read.
-    this.holdSql = `
-      SELECT id FROM ${schema}.unmatched_payment
-       WHERE id = ANY($1::uuid[]) AND handling IN ('kept', 'waiting') ORDER BY id FOR NO KEY UPDATE`;
-    this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
+    this.transitionSql = {
+      none: transitionSql(database.schema, 'none', events.writesEvents),
+      release: transitionSql(database.schema, 'release', events.writesEvents),
+      commit: transitionSql(database.schema, 'commit', events.writesEvents),
+    };
   }
 
   /** Locks these orders, or those that no other transaction has locked, and then reads them with their attempts. */
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
-    return this.lockOrders.execute(tx, ids, mode);
-  }
-
-  /** Books the adoptable payments of the batch on their orders, as paid attempts. Returns the changed batch. */
-  async adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
-    return batch.adoptable.length === 0 ? batch : this.adopt.execute(tx, batch);
+    return lockOrders(tx, this.database, ids, mode);
   }
 
   /**
@@ -112,20 +66,18 @@ export class OrderStore {
       if (!(await this.insertPaid(tx, write)))
         throw new Error(`another order has got the payment ${write.attempt.reference} in the meantime`);
     }
-    await this.write.execute(
-      tx,
-      writes.filter(({ isNew }) => !isNew),
-    );
+    const others = writes.filter(({ isNew }) => !isNew);
+    await writeAttempts(tx, this.database, others);
   }
 
   /** Writes the attempt of a payment that was not registered. False: another order has it. */
-  insertPaid(tx: EntityManager, { attempt, evidence }: AttemptWrite): Promise<boolean> {
-    return this.insert.asPaid(tx, attempt, evidence);
+  insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean> {
+    return insertPaid(tx, this.database, write);
   }
 
   /** Returns everything that is known about these payments, for any order and under any of their names. */
   async samePayments(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
-    const { attempts, unowned, handled } = await this.findSame.execute(tx, names);
+    const { attempts, unowned, handled } = await findSamePayments(tx, this.database, names);
     const resolved = attempts.map((attempt) => this.resolved(attempt));
     const isMeant = (one: PaymentNames): boolean =>
       names.some((name) => isSameAttempt(one, name) || isSamePayment(one, name));
@@ -140,7 +92,7 @@ export class OrderStore {
 
   /** Other transactions that book one of these payments wait for this one, and then see what was booked. */
   lockPayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<void> {
-    return this.findSame.lock(tx, names);
+    return lockPayments(tx, this.database, names);
   }
 
   /**
@@ -155,7 +107,7 @@ export class OrderStore {
 
   /** Records the account of an attempt of a locked order that was registered without one. */
   async resolveAccount(tx: EntityManager, { provider, reference }: AttemptKey, account: string): Promise<void> {
-    await tx.query(this.resolveSql, [provider, reference, account]);
+    await tx.query(storeSql(this.database).resolve, [provider, reference, account]);
   }
 
   /**
@@ -167,48 +119,71 @@ export class OrderStore {
     if (money.length === 0) return;
     if (!(await this.holdUnmatched(tx, money)))
       throw new Error('a person has settled or assigned the payment in the meantime; repeat the request');
-    await tx.query(this.closeSql, [money.map(({ id }) => id)]);
+    await tx.query(storeSql(this.database).close, [money.map(({ id }) => id)]);
   }
 
   /** Locks this unmatched money. False: another transaction has handled some of it since it was read. */
   async holdUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<boolean> {
     const ids = [...new Set(money.map(({ id }) => id))];
-    return (await tx.query<unknown[]>(this.holdSql, [ids])).length === ids.length;
+    return (await tx.query<unknown[]>(storeSql(this.database).hold, [ids])).length === ids.length;
   }
 
   /**
    * Writes these transitions: status and version (compare-and-set), history, stock (released on CLOSED and CANCELLED,
    * sold on PAID), and event. Refuses to write CLOSED or CANCELLED while any attempt of the order could take money,
-   * or has money that is not being refunded.
+   * or has money that is not being refunded. Takes at most three statements, and one each for the listeners and the
+   * stock, for any number of orders. Status, history, and event of an order are all derived from the row that the
+   * compare-and-set returns, so none is written without the others.
    *
    * @returns ids of the changed orders; nothing is written for the others.
    */
-  apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
-    return this.applyTransitions.execute(tx, transitions);
+  async apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
+    if (transitions.length === 0) return new Set();
+    const none = await this.move(tx, 'none', transitions);
+    const release = await this.move(tx, 'release', transitions);
+    const commit = await this.move(tx, 'commit', transitions);
+    const moved = new Set([...none, ...release, ...commit]);
+    const events = transitions.filter(({ order }) => moved.has(order.id)).map(({ event }) => event);
+    await this.events.tell(tx, events);
+    // Last, because these goods are locked until the commit, and two batches nearly always share some.
+    await this.inventory.end(tx, { release, commit });
+    announceAfterCommit(tx);
+    return moved;
+  }
+
+  private async move(
+    tx: EntityManager,
+    effect: StockEffect | 'none',
+    transitions: readonly Transition[],
+  ): Promise<string[]> {
+    const steps = transitions.filter(({ to }) => STOCK_EFFECTS[to] === effect);
+    if (steps.length === 0) return [];
+    const rows = await tx.query<{ id: string }[]>(this.transitionSql[effect], transitionValues(steps));
+    return rows.map(({ id }) => id);
   }
 
   /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
   async keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     const unowned = money.filter(({ reason }) => reason === 'unknown-order');
     if (unowned.length > 0) await this.lockPayments(tx, unowned);
-    await this.keepMoney.execute(tx, money);
+    await this.keeping.execute(tx, money);
   }
 
   /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */
   async attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
-    const { now, attempts } = await this.readAttempts.execute(orderId, isWanted);
+    const { now, attempts } = await this.reading.execute(orderId, isWanted);
     return { now, attempts: attempts.map((attempt) => this.resolved(attempt)) };
   }
 
   /** Reads an order without a lock. Needs no transaction. */
   async read(orderId: string): Promise<Order | undefined> {
-    const [row] = await ownQuery<OrderRow[]>(this.dataSource, this.readSql, [orderId]);
+    const [row] = await this.database.query<OrderRow[]>(storeSql(this.database).read, [orderId]);
     return row && toOrder(row);
   }
 
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
   async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
-    const { attempts } = await this.samePayments(this.dataSource, [names]);
+    const { attempts } = await this.samePayments(this.database.dataSource, [names]);
     return meantAttempt(attempts, names);
   }
 
@@ -234,7 +209,7 @@ export class OrderStore {
 
   /** Gives attempts that hold no money to another order. Both orders are locked. */
   async moveAttempts(tx: EntityManager, attempts: readonly PaymentAttempt[], orderId: string): Promise<void> {
-    const [found] = await tx.query<{ count: number }[]>(this.moveSql, [
+    const [found] = await tx.query<{ count: number }[]>(storeSql(this.database).move, [
       ...attemptKeys(attempts),
       attempts.map((attempt) => attempt.orderId),
       orderId,
@@ -248,7 +223,7 @@ export class OrderStore {
     keys: readonly AttemptKey[],
     status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
   ): Promise<void> {
-    const [found] = await tx.query<{ count: number }[]>(this.statusSql, [
+    const [found] = await tx.query<{ count: number }[]>(storeSql(this.database).status, [
       ...attemptKeys(keys),
       status,
       ATTEMPT_STATUSES.filter((from) => canMoveAttempt(from, status)),
@@ -258,59 +233,40 @@ export class OrderStore {
   }
 }
 
+const storeSql = statements((schema) => ({
+  resolve: `
+      UPDATE ${schema}.payment_attempt SET resolved_account = $3, updated_at = now()
+       WHERE provider = $1 AND reference = $2 AND merchant_account = '' AND resolved_account IS NULL`,
+  status: `
+      WITH moved AS (
+        UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
+          FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+               AND a.status = ANY($5::text[])
+        RETURNING 1)
+      SELECT count(*)::int AS count FROM moved`,
+  move: `
+      WITH moved AS (
+        UPDATE ${schema}.payment_attempt a SET order_id = $5, updated_at = now()
+          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, order_id)
+         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+               AND a.order_id = k.order_id AND a.paid_amount IS NULL
+        RETURNING 1)
+      SELECT count(*)::int AS count FROM moved`,
+  read: `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = $1`,
+  // As they are now: a person may have settled them since they were read.
+  hold: `
+      SELECT id FROM ${schema}.unmatched_payment
+       WHERE id = ANY($1::uuid[]) AND handling IN ('kept', 'waiting') ORDER BY id FOR NO KEY UPDATE`,
+  close: `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`,
+}));
+
 function attemptKeys(keys: readonly AttemptKey[]): string[][] {
   return [
     keys.map(({ provider }) => provider),
     keys.map(({ reference }) => reference),
     keys.map(({ merchantAccount }) => merchantAccount ?? ''),
   ];
-}
-
-/**
- * Writes transitions with at most three statements, and one each for the listeners and the stock, for any number of
- * orders. Status, history,
- * and event of an order are all derived from the row that the compare-and-set returns, so none is written without the
- * others.
- */
-class ApplyTransitions {
-  private readonly sql: Record<StockEffect | 'none', string>;
-
-  constructor(
-    schema: string,
-    private readonly inventory: Inventory,
-    private readonly reporting: EventReporting,
-  ) {
-    this.sql = {
-      none: transitionSql(schema, 'none', reporting.writesEvents),
-      release: transitionSql(schema, 'release', reporting.writesEvents),
-      commit: transitionSql(schema, 'commit', reporting.writesEvents),
-    };
-  }
-
-  async execute(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
-    if (transitions.length === 0) return new Set();
-    const none = await this.move(tx, 'none', transitions);
-    const release = await this.move(tx, 'release', transitions);
-    const commit = await this.move(tx, 'commit', transitions);
-    const moved = new Set([...none, ...release, ...commit]);
-    const events = transitions.filter(({ order }) => moved.has(order.id)).map(({ event }) => event);
-    await this.reporting.audience.tell(tx, events);
-    // Last, because these goods are locked until the commit, and two batches nearly always share some.
-    await this.inventory.end(tx, { release, commit });
-    announceAfterCommit(tx);
-    return moved;
-  }
-
-  private async move(
-    tx: EntityManager,
-    effect: StockEffect | 'none',
-    transitions: readonly Transition[],
-  ): Promise<string[]> {
-    const steps = transitions.filter((step) => effectOf(step) === effect);
-    if (steps.length === 0) return [];
-    const rows = await tx.query<{ id: string }[]>(this.sql[effect], parameters(steps));
-    return rows.map(({ id }) => id);
-  }
 }
 
 /** The effect of each status on the stock of an order that enters it. */
@@ -324,11 +280,7 @@ const STOCK_EFFECTS = {
   CLOSED_REFUNDED: 'none',
 } as const satisfies Record<OrderStatus, StockEffect | 'none'>;
 
-function effectOf({ to }: Transition): StockEffect | 'none' {
-  return STOCK_EFFECTS[to];
-}
-
-function parameters(steps: readonly Transition[]): unknown[] {
+function transitionValues(steps: readonly Transition[]): unknown[] {
   return [
     steps.map(({ order }) => order.id),
     steps.map(({ order }) => order.version),

@@ -1,12 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import { assertNever } from '../../errors';
-import { type PaymentProviders } from '../../payments';
-import { type TimeoutScheduler } from '../../timeouts';
+import { PaymentProviders } from '../../payments';
+import { TimeoutScheduler } from '../../timeouts';
 import { applyStep } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
 import { moneyReceived, isPaidByReports } from '../model/money';
 import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
-import { type OrderPolicies, type OrderPolicy } from '../model/order-policies';
-import { type OrderStore } from '../sql/order-store';
+import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
+import { OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, reconcileTimeout } from '../model/order-timeouts';
 import { transition, type ActionContext } from '../model/transition';
 import {
@@ -18,21 +19,20 @@ import {
   type RefundReason,
   unmatchedFromAttempt,
 } from '../model/unmatched-money';
-import { type NoteUnmatchedMoney } from './note-unmatched-money';
-import { type RefundRows } from './refund-rows';
-
-interface Dependencies {
-  readonly store: OrderStore;
-  readonly scheduler: TimeoutScheduler;
-  readonly policies: OrderPolicies;
-  readonly refunds: RefundRows;
-  readonly found: NoteUnmatchedMoney;
-  readonly providers: Pick<PaymentProviders, 'get'>;
-}
+import { NoteUnmatchedMoney } from './note-unmatched-money';
+import { RefundRows } from './refund-rows';
 
 /** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
+@Injectable()
 export class HandleUnmatched {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly store: OrderStore,
+    private readonly scheduler: TimeoutScheduler,
+    private readonly policies: OrderPolicies,
+    private readonly refunds: RefundRows,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly providers: PaymentProviders,
+  ) {}
 
   /**
    * Handles every payment of the order that is neither needed nor being refunded, in the caller's transaction. Call it
@@ -43,7 +43,7 @@ export class HandleUnmatched {
   async execute(order: LockedOrder, context: LockedContext): Promise<void> {
     await this.handleExcess(order, context);
     await this.tellOfShortage(order, context);
-    await this.deps.found.outrank(order, context);
+    await this.found.outrank(order, context);
     const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
@@ -66,7 +66,7 @@ export class HandleUnmatched {
     const isRefunded = await this.isExcessRefunded(order, attempt, tx);
     const handling = isRefunded ? 'refunding' : 'kept';
     const why = { reason: 'overpaid', handling, now, traceparent: by.traceparent } as const;
-    await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
+    await this.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
     if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
   }
 
@@ -80,12 +80,12 @@ export class HandleUnmatched {
     if (money.type === 'sufficient') {
       const needed = neededPayments(order);
       // Nearly all orders are paid by one payment, which is no part.
-      if (needed.length > 1) await this.deps.store.contested.completeParts(tx, needed);
+      if (needed.length > 1) await this.store.contested.completeParts(tx, needed);
       return;
     }
     const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
-    await this.deps.store.keepUnmatched(
+    await this.store.keepUnmatched(
       tx,
       paid.map((attempt) => unmatchedFromAttempt(attempt, why)),
     );
@@ -101,7 +101,7 @@ export class HandleUnmatched {
     others: readonly string[] = [],
   ): Promise<void> {
     const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
-    if (revived.length > 0) await this.deps.store.lockStock(tx, [...revived, ...others]);
+    if (revived.length > 0) await this.store.lockStock(tx, [...revived, ...others]);
   }
 
   /** Whether its money makes the order PAID, which reserves its goods again. */
@@ -111,18 +111,18 @@ export class HandleUnmatched {
 
   /** How money that is not enough for its order is handled for now. */
   handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
-    const waits = isUndecided(status) && autoClose && this.deps.policies.of(merchantId).partialPayment !== 'park';
+    const waits = isUndecided(status) && autoClose && this.policies.of(merchantId).partialPayment !== 'park';
     return waits ? 'waiting' : 'kept';
   }
 
   /** Ends the claims of other orders to a payment. */
   contest(claims: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
-    return this.deps.found.contest(claims, context);
+    return this.found.contest(claims, context);
   }
 
   /** Tells a person of payments that were settled as mere reports. */
   tellOfSettled(before: LockedOrder, after: LockedOrder, context: LockedContext): Promise<void> {
-    return this.deps.found.tellOfSettled(before, after, context);
+    return this.found.tellOfSettled(before, after, context);
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
@@ -133,7 +133,7 @@ export class HandleUnmatched {
   ): Promise<readonly Refund[]> {
     if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
-    await this.deps.store.setAttemptStatus(context.tx, refunds, 'REFUNDING');
+    await this.store.setAttemptStatus(context.tx, refunds, 'REFUNDING');
     await this.begin(refunds, context);
     return refunds;
   }
@@ -155,7 +155,7 @@ export class HandleUnmatched {
     if (!first || !mayEnter) return false;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     const step = { by, now, reason: reason ?? first.reason, evidence, details: { reason: first.reason } };
-    await applyStep(this.deps.store, tx, transition(order, 'REFUNDING', step));
+    await applyStep(this.store, tx, transition(order, 'REFUNDING', step));
     return true;
   }
 
@@ -172,10 +172,10 @@ export class HandleUnmatched {
     reason = 'revived',
   ): Promise<boolean> {
     const { tx, by, now } = context;
-    if (!(await this.deps.store.reserveAgain(tx, order.id))) return false;
+    if (!(await this.store.reserveAgain(tx, order.id))) return false;
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
     const step = { by, now, reason, evidence, details: { reason: 'revived' } };
-    await applyStep(this.deps.store, tx, transition(order, 'PAID', step));
+    await applyStep(this.store, tx, transition(order, 'PAID', step));
     await this.report(attempts, 'late', 'revived', context);
     // Payments that the revived order does not need are surplus, like any second payment.
     await this.execute({ ...order, status: 'PAID', version: order.version + 1 }, context);
@@ -183,7 +183,7 @@ export class HandleUnmatched {
   }
 
   private decide(order: LockedOrder, { verified = false }: Partial<LockedContext>): UnmatchedDecision {
-    return decideUnmatched(order, this.deps.policies.of(order.merchantId), { verified });
+    return decideUnmatched(order, this.policies.of(order.merchantId), { verified });
   }
 
   private async handle(
@@ -198,11 +198,11 @@ export class HandleUnmatched {
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // All of it is too much now, which the new row says.
-    await this.deps.store.contested.closeExcess(context.tx, [...kept, ...disputed]);
+    await this.store.contested.closeExcess(context.tx, [...kept, ...disputed]);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;
-    if (doubtful.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
+    if (doubtful.length > 0 && !context.isAsking) await this.scheduler.schedule([check], { tx: context.tx });
   }
 
   /** Those of these payments that a person must decide about. A buyer whose bank takes a payment back may have paid again. */
@@ -213,14 +213,14 @@ export class HandleUnmatched {
     { tx }: LockedContext,
   ): Promise<readonly PaymentAttempt[]> {
     const instead = reason === 'surplus' && wanted.length > 0 ? neededPayments(order) : [];
-    const takenBack = await this.deps.store.contested.chargedBack(tx, instead);
-    return takenBack.length > 0 ? wanted : this.deps.found.unrefundable(tx, wanted);
+    const takenBack = await this.store.contested.chargedBack(tx, instead);
+    return takenBack.length > 0 ? wanted : this.found.unrefundable(tx, wanted);
   }
 
   private async begin(refunds: readonly Refund[], { tx, by }: LockedContext): Promise<void> {
-    await this.deps.refunds.insert(tx, refunds, refunds[0]?.reason === 'operator' ? by.actor : undefined);
+    await this.refunds.insert(tx, refunds, refunds[0]?.reason === 'operator' ? by.actor : undefined);
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
-    await this.deps.scheduler.schedule(timeouts, { tx });
+    await this.scheduler.schedule(timeouts, { tx });
   }
 
   /** It is refunded once, when it is first noticed for certain, and only if no other order counts on the money. */
@@ -229,7 +229,7 @@ export class HandleUnmatched {
     attempt: PaymentAttempt,
     tx: LockedContext['tx'],
   ): Promise<boolean> {
-    const { policies, providers, refunds, found } = this.deps;
+    const { policies, providers, refunds, found } = this;
     const canRefund = providers.get(attempt.provider)?.refundsInPart === true;
     if (!canRefund || !mayRefundExcess(order, policies.of(order.merchantId))) return false;
     if (await refunds.isExcessDecided(tx, attempt)) return false;
@@ -238,13 +238,13 @@ export class HandleUnmatched {
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
     // What the buyer's bank takes back sells no goods without a person.
-    const takenBack = await this.deps.store.contested.chargedBack(context.tx, attempts);
+    const takenBack = await this.store.contested.chargedBack(context.tx, attempts);
     if (takenBack.length > 0 || !(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
   }
 
   /** It cannot be revived, so its money is handled like that of any ended order. */
   private async giveUp(order: LockedOrder, context: LockedContext): Promise<void> {
-    const policy = this.deps.policies.of(order.merchantId);
+    const policy = this.policies.of(order.merchantId);
     const decision = decideLate(order, policy, { verified: context.verified ?? false });
     if (decision.type === 'refund') await this.handle(order, decision, context);
   }
@@ -255,7 +255,7 @@ export class HandleUnmatched {
     handling: UnmatchedHandling,
     { tx, by, now }: LockedContext,
   ): Promise<void> {
-    return this.deps.store.keepUnmatched(
+    return this.store.keepUnmatched(
       tx,
       attempts.map((attempt) => unmatchedFromAttempt(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );

@@ -1,5 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
+import { type DueTimeout, TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '../model/findings';
 import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
 import {
@@ -24,7 +25,7 @@ import {
 import { reconcileTimeout } from '../model/order-timeouts';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
-import { type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
 import {
   type LockedContext,
   unmatchedFromAttempt,
@@ -42,10 +43,11 @@ export interface AskedOrder {
 type Context = Pick<LockedContext, 'tx' | 'by' | 'now'>;
 
 /** Compares payments that providers confirmed with everything else that is known under their names. */
+@Injectable()
 export class NoteUnmatchedMoney {
   constructor(
     private readonly store: OrderStore,
-    private readonly scheduler: Pick<TimeoutScheduler, 'schedule'>,
+    private readonly scheduler: TimeoutScheduler,
   ) {}
 
   /**

@@ -1,17 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import {
-  type ScheduleTimeout,
-  type TimeoutScheduler,
-  DONE,
-  type DueTimeout,
-  type TimeoutOutcome,
-} from '../../timeouts';
+import { type ScheduleTimeout, TimeoutScheduler, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type LockedOrder, isUndecided, isSettledReport, type PaymentAttempt } from '../model/order';
-import { type OrderPolicies } from '../model/order-policies';
+import { OrderPolicies } from '../model/order-policies';
 import { ORDER_LATE_WATCH } from '../model/order-timeouts';
 import { type AttemptFinding, shortestOf, type Wait, waitedMs, waitForFinding } from '../model/findings';
 
 /** Starts the payment watch of ended orders. */
+@Injectable()
 export class PaymentWatch {
   constructor(
     private readonly scheduler: TimeoutScheduler,

@@ -10,24 +10,17 @@ import {
 } from '../../timeouts';
 import { type RefundOutcome } from '../../payments';
 import { applyStep } from '../sql/order-transaction';
-import { type PaymentLookups } from '../lookup/payment-lookups';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/order-timeouts';
 import { type LockedOrder } from '../model/order';
-import { type OrderEventLog } from '../listeners/order-listeners';
+import { OrderEventLog } from '../listeners/order-listeners';
 import { orderEvent, transition, type ActionContext } from '../model/transition';
-import { type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
 import { waitedMs, MAX_DEFER_MS } from '../model/findings';
 import { isOfExcess, type Refund, unmatchedFromAttempt } from '../model/unmatched-money';
-import { type AskableRefund, type RefundRows } from './refund-rows';
+import { type AskableRefund, RefundRows } from './refund-rows';
 
 type Due = DueTimeout<RefundAnswer>;
-
-interface Dependencies {
-  readonly store: OrderStore;
-  readonly refunds: RefundRows;
-  readonly providers: PaymentLookups;
-  readonly events: Pick<OrderEventLog, 'append'>;
-}
 
 /**
  * Refunds payments: calls the provider with the refund's own number until it confirms the refund. Each refund is a
@@ -36,22 +29,27 @@ interface Dependencies {
  */
 @TimeoutHandler(PAYMENT_REFUND, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly store: OrderStore,
+    private readonly refunds: RefundRows,
+    private readonly lookups: PaymentLookups,
+    private readonly events: OrderEventLog,
+  ) {}
 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const numbers = due.map((timeout) => timeout.key);
-    const askable = await this.deps.refunds.askable(numbers, tx);
+    const askable = await this.refunds.askable(numbers, tx);
     const orderIds = [...new Set([...askable.values()].map(({ refund }) => refund.orderId))];
-    const { orders, now } = await this.deps.store.lock(tx, orderIds, 'skip-locked');
+    const { orders, now } = await this.store.lock(tx, orderIds, 'skip-locked');
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) outcomes.push(await this.settleOne(timeout, askable.get(timeout.key), orders, now, tx));
     return outcomes;
   }
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
-    const asked = (await this.deps.refunds.askable([due.key])).get(due.key);
+    const asked = (await this.refunds.askable([due.key])).get(due.key);
     if (!asked || isOver(asked, due)) return { type: 'UNKNOWN', reason: 'the refund is done already' };
-    return this.deps.providers.refund(asked.attempt, asked.refund, signal);
+    return this.lookups.refund(asked.attempt, asked.refund, signal);
   }
 
   private async settleOne(
@@ -80,7 +78,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     if (decision.type === 'failed')
       return { type: 'retry', counted: true, reason: `the refund failed after it was done: ${decision.reason}` };
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
-    await this.deps.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
+    await this.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
     await this.setAttemptStatus(tx, asked.refund, 'REFUNDED');
     await this.announce(tx, await this.currentOf(tx, order), { ...asked.refund, refundId: decision.refundId }, by, now);
     return DONE;
@@ -95,7 +93,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     by: ActionContext,
     now: Date,
   ): Promise<void> {
-    const { refunds, store } = this.deps;
+    const { refunds, store } = this;
     const reason = 'refund-failed';
     const evidence = { refundNumber: refund.number, says };
     await refunds.reopen(tx, refund.number);
@@ -115,17 +113,17 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const reason = isOfExcess(refund) ? 'excess-refund-failed' : 'refund-failed';
     const failed = unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent });
     const evidence = { refundNumber: refund.number, says };
-    await this.deps.store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
+    await this.store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
   }
 
   /** An attempt whose excess goes back stays PAID by the rest. */
   private async setAttemptStatus(tx: EntityManager, refund: Refund, status: 'REFUNDING' | 'REFUNDED'): Promise<void> {
-    if (!isOfExcess(refund)) await this.deps.store.setAttemptStatus(tx, [refund], status);
+    if (!isOfExcess(refund)) await this.store.setAttemptStatus(tx, [refund], status);
   }
 
   /** Another refund of the same batch may have changed the order. */
   private async currentOf(tx: EntityManager, order: LockedOrder): Promise<LockedOrder> {
-    const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
+    const { orders } = await this.store.lock(tx, [order.id], 'wait');
     return present(orders.get(order.id), `order ${order.id}, locked before`);
   }
 
@@ -142,10 +140,10 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const { number: refundNumber, provider, reference, refundId, reason } = refund;
     const money = { refundedAmount: Number(refund.amount), refundedCurrency: refund.currency };
     const details = { refundNumber, refundId, provider, reference, ...money, reason };
-    const isLast = order.status === 'REFUNDING' && !(await this.deps.refunds.hasPending(tx, order.id));
+    const isLast = order.status === 'REFUNDING' && !(await this.refunds.hasPending(tx, order.id));
     if (isLast) {
       const step = transition(order, 'CLOSED_REFUNDED', { by, now, reason, evidence: details, details });
-      return applyStep(this.deps.store, tx, step);
+      return applyStep(this.store, tx, step);
     }
     const event = orderEvent(
       'order.refunded',
@@ -155,7 +153,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
       { ...details, cause: by.cause },
       by.traceparent,
     );
-    await this.deps.events.append(tx, [event]);
+    await this.events.append(tx, [event]);
   }
 }
 

@@ -1,5 +1,6 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, storableJson, storableText } from '../../database';
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, statements, storableJson, storableText } from '../../database';
 import { type PaymentEvidence } from '../../payments';
 import { type AttemptKey, type PaymentAttempt } from '../model/order';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
@@ -49,84 +50,13 @@ const NOT_DECIDED: readonly UnmatchedReason[] = [
 ];
 
 /** The table of refunds. */
+@Injectable()
 export class RefundRows {
-  private readonly insertSql: string;
-  private readonly noteSql: string;
-  private readonly excessSql: string;
-  private readonly decidedSql: string;
-  private readonly askableSql: string;
-  private readonly finishSql: string;
-  private readonly closeFailureSql: string;
-  private readonly pendingSql: string;
-  private readonly reopenSql: string;
-  private readonly payBackSql: string;
-  private readonly takeBackSql: string;
-  private readonly ofOrderSql: string;
-
-  constructor(
-    private readonly dataSource: DataSource,
-    schema: string,
-  ) {
-    const isAttempt =
-      'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
-    this.insertSql = `
-      WITH begun AS (
-        INSERT INTO ${schema}.refund
-               (number, provider, reference, order_id, amount, currency, reason, merchant_account, requested_by)
-        SELECT r.*, $9::text
-          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
-        ON CONFLICT DO NOTHING
-        RETURNING *)
-      UPDATE ${schema}.payment_attempt a SET refunded_amount = a.refunded_amount + r.amount, updated_at = now()
-        FROM begun r WHERE r.reason = 'overpaid' AND ${isAttempt}`;
-    this.noteSql = `
-      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, reason)
-       WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
-             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN (${reasonsSql(NOT_DECIDED)})
-             AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`;
-    this.excessSql = `
-      UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
-       WHERE provider = $1 AND reference = $2 AND merchant_account = $3`;
-    this.decidedSql = `
-      SELECT 1 FROM ${schema}.unmatched_payment p
-       WHERE p.provider = $1 AND p.reference = $2 AND (p.merchant_account IN ($3, '') OR $3 = '')
-             AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`;
-    // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
-    const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
-    this.askableSql = `
-      SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
-             ${isConfirmed} AS is_confirmed,
-             (SELECT row_to_json(found) FROM (
-                SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
-                 WHERE ${isAttempt}) found) AS attempt
-        FROM ${schema}.refund r
-       WHERE r.number = ANY($1::text[]) AND (r.reason = 'overpaid' OR EXISTS (
-         SELECT 1 FROM ${schema}.payment_attempt a
-          WHERE ${isAttempt} AND (a.status = 'REFUNDING' OR a.status = 'REFUNDED' AND ${isConfirmed})))`;
-    this.finishSql = `
-      UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
-       WHERE number = $1 AND status = 'PENDING'`;
-    const isItsFailure = `p.provider = r.provider AND p.reference = r.reference AND p.merchant_account = r.merchant_account
-             AND p.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND p.evidence->>'refundNumber' = r.number`;
-    this.closeFailureSql = `
-      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
-       WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`;
-    const pending = `status = 'PENDING', refund_id = NULL, refunded_at = NULL`;
-    this.reopenSql = `UPDATE ${schema}.refund SET ${pending}, evidence = NULL WHERE number = $1`;
-    const hasFailed = `FROM ${schema}.unmatched_payment p WHERE p.id = $1 AND ${isItsFailure}`;
-    this.payBackSql = `
-      UPDATE ${schema}.refund r SET status = 'REFUNDED', refund_id = $2, refunded_at = now() ${hasFailed}
-         AND r.status = 'PENDING' RETURNING r.number`;
-    this.takeBackSql = `
-      UPDATE ${schema}.refund r SET ${pending} ${hasFailed} AND r.status = 'REFUNDED' AND r.evidence IS NULL RETURNING r.number`;
-    this.ofOrderSql = `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`;
-    this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
-  }
+  constructor(private readonly database: Database) {}
 
   /** @param requestedBy the operator who requested them. */
   async insert(tx: EntityManager, refunds: readonly Refund[], requestedBy?: string): Promise<void> {
-    await tx.query(this.insertSql, [
+    await tx.query(refundSql(this.database).insert, [
       refunds.map((refund) => refund.number),
       refunds.map((refund) => refund.provider),
       refunds.map((refund) => refund.reference),
@@ -138,7 +68,7 @@ export class RefundRows {
       requestedBy ?? null,
     ]);
     // The money waited for the rest, which did not arrive, or for a person, who has decided.
-    await tx.query(this.noteSql, [
+    await tx.query(refundSql(this.database).note, [
       refunds.map((refund) => refund.provider),
       refunds.map((refund) => refund.reference),
       refunds.map((refund) => refund.merchantAccount ?? ''),
@@ -152,25 +82,28 @@ export class RefundRows {
     { provider, reference, merchantAccount }: AttemptKey,
     amount: number,
   ): Promise<void> {
-    await tx.query(this.excessSql, [provider, reference, merchantAccount ?? '', amount]);
+    await tx.query(refundSql(this.database).excess, [provider, reference, merchantAccount ?? '', amount]);
   }
 
   /** Whether the excess of this payment was left to a person before, or refunded. A report decides nothing. */
   async isExcessDecided(tx: EntityManager, { provider, reference, merchantAccount }: AttemptKey): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.decidedSql, [provider, reference, merchantAccount ?? ''])).length > 0;
+    return (
+      (await tx.query<unknown[]>(refundSql(this.database).decided, [provider, reference, merchantAccount ?? '']))
+        .length > 0
+    );
   }
 
   /** The refunds among these that are not done, or that the provider has confirmed, by number. */
   async askable(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, AskableRefund>> {
     const rows = await (tx
-      ? tx.query<RefundRow[]>(this.askableSql, [numbers])
-      : ownQuery<RefundRow[]>(this.dataSource, this.askableSql, [numbers]));
+      ? tx.query<RefundRow[]>(refundSql(this.database).askable, [numbers])
+      : this.database.query<RefundRow[]>(refundSql(this.database).askable, [numbers]));
     return new Map(rows.map((row) => [row.number, toAskableRefund(row)]));
   }
 
   /** The refunds of this order. `isConfirmed`: the provider has confirmed it. */
   ofOrder(orderId: string): Promise<{ readonly number: string; readonly isConfirmed: boolean }[]> {
-    return ownQuery(this.dataSource, this.ofOrderSql, [orderId]);
+    return this.database.query(refundSql(this.database).ofOrder, [orderId]);
   }
 
   /** Records that the money is refunded, and that no person needs to do it anymore. */
@@ -179,13 +112,17 @@ export class RefundRows {
     number: string,
     answer: { readonly refundId: string; readonly evidence: PaymentEvidence },
   ): Promise<void> {
-    await tx.query(this.finishSql, [number, storableText(answer.refundId), storableJson(answer.evidence)]);
-    await tx.query(this.closeFailureSql, [number]);
+    await tx.query(refundSql(this.database).finish, [
+      number,
+      storableText(answer.refundId),
+      storableJson(answer.evidence),
+    ]);
+    await tx.query(refundSql(this.database).closeFailure, [number]);
   }
 
   /** Records that a refund that was done has failed. */
   async reopen(tx: EntityManager, number: string): Promise<void> {
-    await tx.query(this.reopenSql, [number]);
+    await tx.query(refundSql(this.database).reopen, [number]);
   }
 
   /**
@@ -195,21 +132,83 @@ export class RefundRows {
    * @returns the number of the refund. Undefined: it is done, or the row reports something else.
    */
   async payBack(tx: EntityManager, id: string, how: string): Promise<string | undefined> {
-    const [rows] = await tx.query<[{ number: string }[], number]>(this.payBackSql, [id, storableText(how)]);
+    const [rows] = await tx.query<[{ number: string }[], number]>(refundSql(this.database).payBack, [
+      id,
+      storableText(how),
+    ]);
     return rows[0]?.number;
   }
 
   /** Records that a person has not paid it back after all. Returns the number of the refund, which is pending again. */
   async takeBack(tx: EntityManager, id: string): Promise<string | undefined> {
-    const [rows] = await tx.query<[{ number: string }[], number]>(this.takeBackSql, [id]);
+    const [rows] = await tx.query<[{ number: string }[], number]>(refundSql(this.database).takeBack, [id]);
     return rows[0]?.number;
   }
 
   /** Whether any money of this order is being refunded. */
   async hasPending(tx: EntityManager, orderId: string): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.pendingSql, [orderId])).length > 0;
+    return (await tx.query<unknown[]>(refundSql(this.database).pending, [orderId])).length > 0;
   }
 }
+
+const refundSql = statements((schema) => {
+  const isAttempt = 'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
+  // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
+  const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
+  const isItsFailure = `p.provider = r.provider AND p.reference = r.reference AND p.merchant_account = r.merchant_account
+             AND p.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND p.evidence->>'refundNumber' = r.number`;
+  const pending = `status = 'PENDING', refund_id = NULL, refunded_at = NULL`;
+  const hasFailed = `FROM ${schema}.unmatched_payment p WHERE p.id = $1 AND ${isItsFailure}`;
+  return {
+    insert: `
+      WITH begun AS (
+        INSERT INTO ${schema}.refund
+               (number, provider, reference, order_id, amount, currency, reason, merchant_account, requested_by)
+        SELECT r.*, $9::text
+          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
+        ON CONFLICT DO NOTHING
+        RETURNING *)
+      UPDATE ${schema}.payment_attempt a SET refunded_amount = a.refunded_amount + r.amount, updated_at = now()
+        FROM begun r WHERE r.reason = 'overpaid' AND ${isAttempt}`,
+    note: `
+      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, reason)
+       WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
+             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN (${reasonsSql(NOT_DECIDED)})
+             AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`,
+    excess: `
+      UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
+       WHERE provider = $1 AND reference = $2 AND merchant_account = $3`,
+    decided: `
+      SELECT 1 FROM ${schema}.unmatched_payment p
+       WHERE p.provider = $1 AND p.reference = $2 AND (p.merchant_account IN ($3, '') OR $3 = '')
+             AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
+    askable: `
+      SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
+             ${isConfirmed} AS is_confirmed,
+             (SELECT row_to_json(found) FROM (
+                SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
+                 WHERE ${isAttempt}) found) AS attempt
+        FROM ${schema}.refund r
+       WHERE r.number = ANY($1::text[]) AND (r.reason = 'overpaid' OR EXISTS (
+         SELECT 1 FROM ${schema}.payment_attempt a
+          WHERE ${isAttempt} AND (a.status = 'REFUNDING' OR a.status = 'REFUNDED' AND ${isConfirmed})))`,
+    finish: `
+      UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
+       WHERE number = $1 AND status = 'PENDING'`,
+    closeFailure: `
+      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
+       WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`,
+    reopen: `UPDATE ${schema}.refund SET ${pending}, evidence = NULL WHERE number = $1`,
+    payBack: `
+      UPDATE ${schema}.refund r SET status = 'REFUNDED', refund_id = $2, refunded_at = now() ${hasFailed}
+         AND r.status = 'PENDING' RETURNING r.number`,
+    takeBack: `
+      UPDATE ${schema}.refund r SET ${pending} ${hasFailed} AND r.status = 'REFUNDED' AND r.evidence IS NULL RETURNING r.number`,
+    ofOrder: `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`,
+    pending: `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`,
+  };
+});
 
 function toAskableRefund(row: RefundRow): AskableRefund {
   const { number, provider, reference, currency, reason } = row;

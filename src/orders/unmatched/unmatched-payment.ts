@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
-import { storableText } from '../../database';
+import { Database, statements, storableText } from '../../database';
 import { type PaidSource, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type ActionContext } from '../model/transition';
@@ -85,64 +86,25 @@ const COLUMNS = `p.id, p.reason, p.handling, p.order_id AS "orderId", p.provider
   p.created_at AS "createdAt", p.resolved_at AS "resolvedAt", p.resolved_by AS "resolvedBy", p.resolution`;
 
 /** The table of unmatched money, as operators use it. */
+@Injectable()
 export class UnmatchedRows {
-  private readonly pageSql: string;
-  private readonly findSql: string;
-  private readonly lockSql: string;
-  private readonly twinsSql: string;
-  private readonly countSql: string;
-  private readonly countOpenSql: string;
-  private readonly resolveSql: string;
-  private readonly reopenSql: string;
-  private readonly reviveSql: string;
-
-  constructor(schema: string) {
-    const table = `${schema}.unmatched_payment`;
-    const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
-      SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
-    // In the same words as the index unmatched_payment_open.
-    this.pageSql = `
-      SELECT ${COLUMNS} FROM ${table} p
-       WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
-    this.findSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`;
-    this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
-    this.twinsSql = `
-      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
-       WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
-             AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
-                  AND p.source = 'provider' AND o.source = 'provider'
-                  AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
-                  AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
-                  OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
-                  AND (p.order_id, p.merchant_account) = (o.order_id, o.merchant_account))
-       ORDER BY p.id FOR NO KEY UPDATE OF p`;
-    this.countSql = `SELECT count(*)::int AS count FROM ${table}
-                      WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
-    this.countOpenSql = `
-      SELECT count(*)::int AS count FROM (
-        SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`;
-    const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
-    this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
-    this.reopenSql = `
-      UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`;
-    this.reviveSql = `
-      UPDATE ${table} SET handling = 'revived', ${resolved}
-       WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
-  }
+  constructor(private readonly database: Database) {}
 
   /** The waiting rows, by id. */
   async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
-    return (await queries.query<Row[]>(this.pageSql, [after, merchants ?? null, limit])).map(toUnmatched);
+    return (await queries.query<Row[]>(unmatchedSql(this.database).page, [after, merchants ?? null, limit])).map(
+      toUnmatched,
+    );
   }
 
   async find(queries: Queries, id: string, merchants?: readonly string[]): Promise<UnmatchedPayment | undefined> {
-    const [row] = await queries.query<Row[]>(this.findSql, [id, merchants ?? null]);
+    const [row] = await queries.query<Row[]>(unmatchedSql(this.database).find, [id, merchants ?? null]);
     return row && toUnmatched(row);
   }
 
   /** Locked after its order, like everywhere that handles the money of an order. */
   async lock(tx: EntityManager, id: string): Promise<UnmatchedPayment | undefined> {
-    const [row] = await tx.query<Row[]>(this.lockSql, [id]);
+    const [row] = await tx.query<Row[]>(unmatchedSql(this.database).lock, [id]);
     return row && toUnmatched(row);
   }
 
@@ -152,18 +114,21 @@ export class UnmatchedRows {
    * that names that order.
    */
   async twins(tx: EntityManager, id: string, handling: 'kept' | 'settled'): Promise<UnmatchedPayment[]> {
-    return (await tx.query<Row[]>(this.twinsSql, [id, handling])).map(toUnmatched);
+    return (await tx.query<Row[]>(unmatchedSql(this.database).twins, [id, handling])).map(toUnmatched);
   }
 
   /** The number of rows that wait for a person. */
   async countKept(queries: Queries): Promise<number> {
-    const [row] = await queries.query<{ count: number }[]>(this.countSql);
+    const [row] = await queries.query<{ count: number }[]>(unmatchedSql(this.database).count);
     return row?.count ?? 0;
   }
 
   /** The number of waiting rows, as `page` lists them, at most `limit`. */
   async countOpen(queries: Queries, limit: number, merchants?: readonly string[]): Promise<number> {
-    const [row] = await queries.query<{ count: number }[]>(this.countOpenSql, [limit, merchants ?? null]);
+    const [row] = await queries.query<{ count: number }[]>(unmatchedSql(this.database).countOpen, [
+      limit,
+      merchants ?? null,
+    ]);
     return row?.count ?? 0;
   }
 
@@ -174,12 +139,12 @@ export class UnmatchedRows {
     handling: 'settled' | 'adopted',
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
-    await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
+    await tx.query(unmatchedSql(this.database).resolve, [id, ...resolutionOf(why), handling]);
   }
 
   /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
   async reopen(tx: EntityManager, id: string): Promise<void> {
-    await tx.query(this.reopenSql, [id]);
+    await tx.query(unmatchedSql(this.database).reopen, [id]);
   }
 
   /** Records that a kept payment pays this order after all. */
@@ -188,9 +153,45 @@ export class UnmatchedRows {
     orderId: string,
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
-    await tx.query(this.reviveSql, [orderId, ...resolutionOf(why)]);
+    await tx.query(unmatchedSql(this.database).revive, [orderId, ...resolutionOf(why)]);
   }
 }
+
+const unmatchedSql = statements((schema) => {
+  const table = `${schema}.unmatched_payment`;
+  const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
+      SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
+  const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
+  return {
+    // In the same words as the index unmatched_payment_open.
+    page: `
+      SELECT ${COLUMNS} FROM ${table} p
+       WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`,
+    find: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`,
+    lock: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`,
+    twins: `
+      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
+       WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
+             AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
+                  AND p.source = 'provider' AND o.source = 'provider'
+                  AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
+                  AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
+                  OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
+                  AND (p.order_id, p.merchant_account) = (o.order_id, o.merchant_account))
+       ORDER BY p.id FOR NO KEY UPDATE OF p`,
+    count: `SELECT count(*)::int AS count FROM ${table}
+                      WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`,
+    countOpen: `
+      SELECT count(*)::int AS count FROM (
+        SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`,
+    resolve: `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`,
+    reopen: `
+      UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`,
+    revive: `
+      UPDATE ${table} SET handling = 'revived', ${resolved}
+       WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`,
+  };
+});
 
 function resolutionOf({ by, reason }: { readonly by: ActionContext; readonly reason: string }): (string | null)[] {
   return [by.actor ?? null, storableText(reason)];

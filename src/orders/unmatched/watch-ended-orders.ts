@@ -7,27 +7,19 @@ import {
   type TimeoutOutcome,
   TimeoutHandler,
 } from '../../timeouts';
-import { type PaymentLookups } from '../lookup/payment-lookups';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding, attemptWrites, withFindings } from '../model/findings';
 import { busyOutcome, ORDER_LATE_WATCH, OWN_LIMITS } from '../model/order-timeouts';
 import { type LockedOrder, isUndecided } from '../model/order';
-import { type OrderPolicies } from '../model/order-policies';
-import { type OrderStore } from '../sql/order-store';
+import { OrderPolicies } from '../model/order-policies';
+import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { type ActionContext } from '../model/transition';
-import { type HandleUnmatched } from './handle-unmatched';
-import { type NoteUnmatchedMoney } from './note-unmatched-money';
+import { HandleUnmatched } from './handle-unmatched';
+import { NoteUnmatchedMoney } from './note-unmatched-money';
 import { isWatched, planWatch } from './payment-watch';
 
 type Due = DueTimeout<AttemptFinding[]>;
-
-interface Dependencies {
-  readonly store: OrderStore;
-  readonly providers: PaymentLookups;
-  readonly policies: OrderPolicies;
-  readonly unmatched: HandleUnmatched;
-  readonly found: NoteUnmatchedMoney;
-}
 
 /**
  * One due timeout, and its order before and after the findings. No order: it was deleted, or another transaction has
@@ -47,10 +39,16 @@ interface Round {
  */
 @TimeoutHandler(ORDER_LATE_WATCH, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly deps: Dependencies) {}
+  constructor(
+    private readonly store: OrderStore,
+    private readonly lookups: PaymentLookups,
+    private readonly policies: OrderPolicies,
+    private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
+  ) {}
 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const { store, unmatched, found } = this.deps;
+    const { store, unmatched, found } = this;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
     const left = await found.withoutTaken(due, batch, tx);
@@ -72,8 +70,8 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   }
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWatched);
-    return this.deps.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.store.attemptsOf(due.key, isWatched);
+    return this.lookups.close(attempts, now, signal);
   }
 
   private async settleOne(
@@ -84,9 +82,9 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
-    const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
+    const offsetsMs = this.policies.of(before.merchantId).lateWatchOffsetsMs;
     const outcome = planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
-    await this.deps.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
+    await this.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
     return outcome;
   }
 }

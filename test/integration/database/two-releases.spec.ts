@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import request from 'supertest';
 import { type DataSource } from 'typeorm';
-import type * as purgeRows from '../../../src/orders/retention/purge';
+import { type PurgeStep } from '../../../src/orders/retention/purge-orders';
 import { environmentOf, anOrder, KEYS } from '../../e2e/running-service';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { until } from '../../support/engine';
@@ -181,7 +181,10 @@ interface Instance {
   /** By the purge of the release before, which begins a minute after its start. */
   async function purgeSettled(): Promise<number> {
     const path = join(previous.folder, 'src/orders/retention/purge-rows');
-    const { PurgeRows, settledMoney } = (await import(path)) as typeof purgeRows;
+    const { PurgeRows, settledMoney } = (await import(path)) as {
+      PurgeRows: new (source: typeof dataSource, rows: object, keepMs: number) => PurgeStep;
+      settledMoney: (schema: string) => object;
+    };
     await dataSource.query(
       `UPDATE order_timeout.unmatched_payment SET created_at = now() - interval '2 days'
         WHERE order_id = 'nobody' AND handling = 'settled'`,

@@ -1,3 +1,4 @@
+import { Database } from '../../../src/database';
 import { Inventory, StockOwners } from '../../../src/inventory';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
@@ -6,10 +7,11 @@ const SCHEMA = 'order_timeout';
 const MAX_STOCK = 2 ** 31 - 1;
 
 describe('inventory on PostgreSQL', () => {
-  const inventory = new Inventory(SCHEMA);
+  let inventory: Inventory;
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createDatabase();
+    inventory = new Inventory(new Database(database.dataSource, SCHEMA));
   });
   afterAll(() => database.drop());
 
@@ -62,7 +64,7 @@ describe('inventory on PostgreSQL', () => {
 
   it('treats a SKU of another merchant as unknown, and shares SKUs without an owner', async () => {
     const { manager } = database.dataSource;
-    const owners = new StockOwners(SCHEMA);
+    const owners = new StockOwners(new Database(database.dataSource, SCHEMA));
     expect(await owners.claim(manager, 'of-a', 'a')).toBe(true);
     expect(await owners.claim(manager, 'of-a', 'a')).toBe(true);
     expect(await owners.claim(manager, 'of-a', 'b')).toBe(false);

@@ -1,7 +1,7 @@
-import { InventoryQueries } from '../../../src/inventory/inventory-queries';
+import { inventorySql } from '../../../src/inventory/inventory-queries';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
-const queries = new InventoryQueries('order_timeout');
+const queries = inventorySql({ schema: 'order_timeout' });
 const ORDERS = 500;
 const SKUS = 400;
 const MODES = ['force_generic_plan', 'force_custom_plan'] as const;

@@ -1,6 +1,5 @@
 import { type NewOrder } from '../../../src/orders/model/new-order';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
-import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
 import { fill, newOrder, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 const SECRET = 'jane-doe';
@@ -19,8 +18,7 @@ describe('erasing the personal data of an order', () => {
   let erase: ErasePersonalData;
   beforeAll(async () => {
     shop = await openShop({ lateWatchOffsetsMs: [] });
-    const { dataSource, store, scheduler, listeners } = shop;
-    erase = new ErasePersonalData(new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler }), listeners);
+    erase = shop.services.get(ErasePersonalData);
     await fill(shop, { apple: 1_000 });
   });
   afterAll(() => shop.database.drop());

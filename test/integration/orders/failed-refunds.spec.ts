@@ -1,5 +1,5 @@
 import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
-import { OpenItems } from '../../../src/orders/retention/purge-orders';
+import { openItemsOf } from '../../../src/orders/retention/purge-orders';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { eraseOrder, purgeOrder } from './forget-order';
@@ -316,7 +316,9 @@ describe('a refund that fails after it succeeded', () => {
     desk.shop.provider.answerRefund('f-kept', FAILED);
     await news('f-kept');
     await run(id);
-    const open = await desk.shop.dataSource.transaction((tx) => new OpenItems(SCHEMA, () => []).execute(tx, [id]));
+    const open = await desk.shop.dataSource.transaction((tx) =>
+      openItemsOf(tx, { schema: SCHEMA }, [id], { kinds: [] }),
+    );
     expect(open.get(id)).toEqual(expect.arrayContaining(['timeout', 'refund', 'attempt', 'unmatched-money']));
   });
 });

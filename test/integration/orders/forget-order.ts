@@ -1,29 +1,24 @@
-import { SystemClock } from '../../../src/clock';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
-import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
-import { purgeSteps } from '../../../src/orders/orders.providers';
 import { type OperatorDesk } from './operator-desk';
-import { SCHEMA } from './shop';
+import { purgeOf, SCHEMA } from './shop';
 
 const DAY_MS = 86_400_000;
 
 /** Erases an order whose timeouts and events are done. */
 export async function eraseOrder({ shop }: OperatorDesk, orderId: string): Promise<void> {
   await finish(shop, orderId);
-  const erasing = new ErasePersonalData(shop.transaction, shop.listeners);
+  const erasing = shop.services.get(ErasePersonalData);
   expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });
 }
 
 /** Purges an order whose timeouts and events are done, as if it had ended 90 days ago. */
 export async function purgeOrder({ shop }: OperatorDesk, orderId: string): Promise<void> {
-  const { dataSource, inventory, listeners } = shop;
   await finish(shop, orderId);
-  await dataSource.query(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, [
+  await shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, [
     orderId,
   ]);
-  const keep = resolveRetention({ finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
-  const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
-  expect(await new Purge(steps, new SystemClock()).runOnce()).toMatchObject({ orders: 1 });
+  const purging = purgeOf(shop, { finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+  expect(await purging.runOnce()).toMatchObject({ orders: 1 });
 }
 
 async function finish({ dataSource }: OperatorDesk['shop'], orderId: string): Promise<void> {

@@ -6,7 +6,7 @@ import { draftOrder } from '../../../src/orders/model/order-draft';
 import { OrderPolicies } from '../../../src/orders/model/order-policies';
 import { InsertOrders } from '../../../src/orders/sql/insert-orders';
 import { arbitraryOrder, toModuleOrder } from '../../support/arbitrary-order';
-import { openShop, SCHEMA, type Shop } from './shop';
+import { openShop, type Shop } from './shop';
 
 const isAccepted = (check: () => void): boolean => {
   try {
@@ -60,7 +60,7 @@ describe('the limits of the input', () => {
   async function isStorable(given: NewOrder): Promise<boolean> {
     const plan = { policies: new OrderPolicies(), providers: { get: () => undefined } };
     const draft = draftOrder(given, { cause: 'api' }, plan);
-    const insert = new InsertOrders(SCHEMA);
+    const insert = shop.services.get(InsertOrders);
     return shop.dataSource
       .transaction((tx) => insert.execute(tx, insert.prepare([draft])))
       .then(

@@ -1,5 +1,5 @@
 import { type ScopedFilter } from '../../../src/orders';
-import { FindOrders, type FoundOrders } from '../../../src/orders/sql/find-orders';
+import { BY_INDEX, findOrders, type FoundOrders } from '../../../src/orders/sql/find-orders';
 import { type OrderPosition } from '../../../src/orders/model/order-filter';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
@@ -30,8 +30,6 @@ const FILTERS: readonly [name: string, filter: ScopedFilter, index: string][] = 
   ['a reference at a provider', { reference: '4711', provider: 'p1' }, 'payment_attempt_pkey'],
 ];
 
-const finding = new FindOrders(SCHEMA);
-
 describe.each(['with statistics', 'before the first ANALYZE'])('plans of the lists of 100 000 orders, %s', (when) => {
   let database: TestDatabase;
   let middle: OrderPosition;
@@ -55,13 +53,13 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans of the lis
   async function plansOf(filter: ScopedFilter, after?: OrderPosition): Promise<string[]> {
     const plans: string[] = [];
     await database.dataSource.transaction(async (tx) => {
-      await finding.begin(tx);
+      await tx.query(BY_INDEX);
       const query = async <T>(sql: string, values?: unknown[]): Promise<T> => {
         const rows = await tx.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${sql}`, values);
         plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
         return tx.query<T>(sql, values);
       };
-      await finding.execute({ query }, filter, after, 50);
+      await findOrders({ query }, { schema: SCHEMA }, filter, after, 50);
     });
     return plans;
   }
@@ -83,8 +81,9 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans of the lis
     let from: OrderPosition | undefined;
     const found: string[] = [];
     do {
-      const step: FoundOrders = await finding.execute(
+      const step: FoundOrders = await findOrders(
         database.dataSource.manager,
+        { schema: SCHEMA },
         { status: ['PENDING'] },
         from,
         2_000,

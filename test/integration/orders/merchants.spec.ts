@@ -1,7 +1,5 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
-import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
-import { MarkPaid } from '../../../src/orders/pay/mark-paid';
-import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
+import { type Notification, type PaymentProvider } from '../../../src/payments';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { type NewAttempt } from '../../../src/orders/model/new-order';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
@@ -26,14 +24,10 @@ describe('several merchants of one provider with equal references', () => {
       refund: async () => ({ type: 'PENDING' }),
       notifications: { read: async () => told, reply: (verdict) => ({ status: 200, body: verdict }) },
     };
-    const providers = new PaymentProviders([provider]);
-    const { dataSource, store, scheduler, transaction, handleUnmatched, watch, policies } = shop;
-    const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
-    const observers = new PaymentObservers();
-    const refunds = new RefundRows(dataSource, SCHEMA);
-    const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler, refunds });
+    const services = await shop.servicesWith(provider);
+    const useCase = services.get(HandleWebhook);
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
-    register = new RegisterAttempt(transaction, policies, providers);
+    register = services.get(RegisterAttempt);
   });
   afterAll(() => shop.database.drop());
 

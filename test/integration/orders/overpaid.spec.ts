@@ -1,5 +1,5 @@
 import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
-import { OpenItems } from '../../../src/orders/retention/purge-orders';
+import { openItemsOf } from '../../../src/orders/retention/purge-orders';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
@@ -206,7 +206,7 @@ describe('an order that is overpaid', () => {
         'second overpaid 30 refunding',
         'first surplus 100 refunding',
       ]);
-      const open = await shop.dataSource.transaction((tx) => new OpenItems(SCHEMA, () => []).execute(tx, [id]));
+      const open = await shop.dataSource.transaction((tx) => openItemsOf(tx, { schema: SCHEMA }, [id], { kinds: [] }));
       expect(open.get(id)).toEqual(expect.arrayContaining(['refund', 'unmatched-money']));
       await refund(refundNumber(attempt('first')));
       await refund(excessOf('first'));

@@ -1,3 +1,4 @@
+import { Database } from '../../../src/database';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { Inventory } from '../../../src/inventory';
 import { PurgeOrders, PAGE_SIZE } from '../../../src/orders/retention/purge-orders';
@@ -44,7 +45,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
       return isDelete ? ([] as T) : manager.query<T>(text, parameters);
     },
   });
-  const explained = (): DataSource => {
+  const explained = (): Database => {
     const { dataSource } = database;
     const createQueryRunner = (): object => {
       const runner = dataSource.createQueryRunner();
@@ -57,7 +58,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
         query: { value: query, configurable: true },
       }) as object;
     };
-    return { createQueryRunner } as unknown as DataSource;
+    return new Database({ createQueryRunner } as unknown as DataSource, SCHEMA);
   };
 
   beforeAll(async () => {
@@ -72,9 +73,12 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
   beforeEach(() => (plans.length = 0));
 
   it('reads a page of the orders and finds all of their rows by index', async () => {
-    const purge = new PurgeOrders(explained(), SCHEMA, new Inventory(SCHEMA), 10 * DAY_MS, {
-      kinds: ['order-listener.audit'],
-    });
+    const purge = new PurgeOrders(
+      explained(),
+      new Inventory(explained()),
+      { kinds: ['order-listener.audit'] },
+      10 * DAY_MS,
+    );
     const { purged, next } = await purge.purgePage(purge.beginning);
     expect(purged).toBeGreaterThan(0);
     expect(next).toHaveLength(1);

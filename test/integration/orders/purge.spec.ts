@@ -1,9 +1,8 @@
 import { SystemClock } from '../../../src/clock';
 import { orderMigrations } from '../../../src/orders';
 import { type NewOrder } from '../../../src/orders/model/new-order';
-import { Purge, resolveRetention, type RetentionOptions } from '../../../src/orders/retention/purge';
-import { purgeSteps } from '../../../src/orders/orders.providers';
-import { fill, newOrder, openShop, SCHEMA, settle, settleUntilDone, type Shop } from './shop';
+import { type RetentionOptions } from '../../../src/orders/retention/purge';
+import { fill, newOrder, openShop, purgeOf, SCHEMA, settle, settleUntilDone, type Shop } from './shop';
 
 const DAY_MS = 86_400_000;
 const FOREVER = { finishedOrdersMs: 0, idempotencyKeysMs: 0, settledMoneyMs: 0 };
@@ -17,16 +16,7 @@ describe('purging data that finished long ago', () => {
   });
   afterAll(() => shop.database.drop());
 
-  const purge = (keep: RetentionOptions): Purge =>
-    new Purge(
-      purgeSteps(
-        { dataSource: shop.dataSource, schema: SCHEMA },
-        shop.inventory,
-        resolveRetention({ ...FOREVER, ...keep }),
-        shop.listeners,
-      ),
-      new SystemClock(),
-    );
+  const purge = (keep: RetentionOptions) => purgeOf(shop, { ...FOREVER, ...keep });
   const purgeOrders = () => purge({ finishedOrdersMs: 10 * DAY_MS }).runOnce();
   const sql = <T>(text: string, ...parameters: unknown[]): Promise<T[]> => shop.dataSource.query(text, parameters);
 
@@ -240,13 +230,7 @@ describe('purging data that finished long ago', () => {
        SELECT 'place:later', 'k' || n, 'f', '{}', now() - interval '90 days' FROM generate_series(1, 1200) n`);
     let ms = 0;
     const slow = { ...new SystemClock(), monotonic: () => (ms += 600) } as unknown as SystemClock;
-    const steps = purgeSteps(
-      { dataSource: shop.dataSource, schema: SCHEMA },
-      shop.inventory,
-      resolveRetention({ idempotencyKeysMs: 80 * DAY_MS }),
-      shop.listeners,
-    );
-    const inPieces = new Purge(steps, slow);
+    const inPieces = purgeOf(shop, { idempotencyKeysMs: 80 * DAY_MS }, slow);
     const runs = [];
     do runs.push(await inPieces.runOnce());
     while (runs.at(-1)?.hasMore && runs.length < 50);

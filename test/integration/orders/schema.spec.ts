@@ -2,7 +2,7 @@ import { type EntityManager, type MigrationInterface } from 'typeorm';
 import { inventoryMigrations } from '../../../src/inventory';
 import { orderMigrations } from '../../../src/orders';
 import { ORDER_STATUSES } from '../../../src/orders/model/order';
-import { FindSamePayments, LockOrders } from '../../../src/orders/sql/lock-orders';
+import { findSamePayments, lockOrders } from '../../../src/orders/sql/lock-orders';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 describe('the tables of orders and inventory', () => {
@@ -33,13 +33,13 @@ describe('the tables of orders and inventory', () => {
     await shop.place.execute(orders);
     await shop.dataSource.query(`ANALYZE ${SCHEMA}.orders, ${SCHEMA}.payment_attempt`);
     const ids = orders.slice(0, 5).map((order) => order.id);
-    const plan = await explained((tx) => new LockOrders(SCHEMA).execute(tx, ids, 'skip-locked'));
+    const plan = await explained((tx) => lockOrders(tx, shop.transaction.database, ids, 'skip-locked'));
     expect(plan).toContain('Index Scan using orders_pkey');
     expect(plan).toContain('payment_attempt_order');
     expect(plan).toContain('unmatched_payment_early');
     expect(plan).not.toContain('Seq Scan');
     const names = [{ provider: 'fake', reference: 'many-1', merchantAccount: null, transactionId: 't-1' }];
-    const same = await explained((tx) => new FindSamePayments(SCHEMA).execute(tx, names));
+    const same = await explained((tx) => findSamePayments(tx, shop.transaction.database, names));
     expect(same).toContain('unmatched_payment_named');
     expect(same).not.toContain('Seq Scan');
   });

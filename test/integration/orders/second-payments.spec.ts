@@ -1,12 +1,8 @@
-import { SystemClock } from '../../../src/clock';
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
-import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
-import { purgeSteps } from '../../../src/orders/orders.providers';
-import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
-import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
+import { type Notification } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';
-import { dueOf, fill, type newOrder, openShop, SCHEMA, settle, settleUntilDone, type Shop } from './shop';
+import { dueOf, fill, type newOrder, openShop, purgeOf, SCHEMA, settle, settleUntilDone, type Shop } from './shop';
 
 const ANNA = { cause: 'api', actor: 'anna' } as const;
 const DAY_MS = 86_400_000;
@@ -20,15 +16,12 @@ describe('a second payment under one reference', () => {
   beforeAll(async () => {
     shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
     await fill(shop, { apple: 1_000 });
-    const { dataSource, store, scheduler, markPaid } = shop;
     const notifications = {
       read: async () => told,
       reply: (verdict: string) => ({ status: 200, body: verdict }),
     };
-    const providers = new PaymentProviders([Object.assign(shop.provider, { notifications })]);
-    const refunds = new RefundRows(dataSource, SCHEMA);
-    const deps = { providers, observers: new PaymentObservers(), store, dataSource, markPaid, scheduler, refunds };
-    const webhook = new HandleWebhook(deps);
+    Object.assign(shop.provider, { notifications });
+    const webhook = shop.services.get(HandleWebhook);
     post = async () => (await webhook.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   });
   afterAll(() => shop.database.drop());
@@ -376,7 +369,7 @@ describe('a second payment under one reference', () => {
     };
     const erase = async (orderId: string): Promise<void> => {
       await clear(orderId);
-      const erasing = new ErasePersonalData(shop.transaction, shop.listeners);
+      const erasing = shop.services.get(ErasePersonalData);
       expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });
     };
     const purge = async (orderId: string): Promise<void> => {
@@ -384,10 +377,8 @@ describe('a second payment under one reference', () => {
       await shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, [
         orderId,
       ]);
-      const { dataSource, inventory, listeners } = shop;
-      const keep = resolveRetention({ finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
-      const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
-      expect(await new Purge(steps, new SystemClock()).runOnce()).toMatchObject({ orders: 1 });
+      const purging = purgeOf(shop, { finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+      expect(await purging.runOnce()).toMatchObject({ orders: 1 });
     };
 
     it.each([

@@ -1,11 +1,7 @@
-import { SystemClock } from '../../../src/clock';
 import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
-import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
-import { Purge, resolveRetention } from '../../../src/orders/retention/purge';
-import { purgeSteps } from '../../../src/orders/orders.providers';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { dueOf, eventsOf, fill, reconcile, SCHEMA, settleUntilDone, stockOf } from './shop';
+import { dueOf, eventsOf, fill, purgeOf, reconcile, SCHEMA, settleUntilDone, stockOf } from './shop';
 
 const DAY_MS = 86_400_000;
 
@@ -56,20 +52,14 @@ describe('a payment that a person has settled', () => {
     return orderId;
   };
   const purgeRowsOf = async (reference: string): Promise<void> => {
-    const { dataSource, inventory, listeners } = desk.shop;
-    await dataSource.query(
+    await desk.shop.dataSource.query(
       `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '90 days' WHERE reference = $1`,
       [reference],
     );
-    const keep = resolveRetention({ settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
-    const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
-    await new Purge(steps, new SystemClock()).runOnce();
+    await purgeOf(desk.shop, { settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 }).runOnce();
   };
-  const erase = (orderId: string) => {
-    const { dataSource, store, scheduler, listeners } = desk.shop;
-    const orders = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
-    return new ErasePersonalData(orders, listeners).execute({ orderId, reason: 'request 4711' }, { by: ANNA });
-  };
+  const erase = (orderId: string) =>
+    desk.shop.services.get(ErasePersonalData).execute({ orderId, reason: 'request 4711' }, { by: ANNA });
   const keptLate = async (reference: string): Promise<string> => {
     const orderId = await desk.closed({ merchantId: 'keeper' });
     await desk.confirm(orderId, reference);

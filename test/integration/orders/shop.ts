@@ -1,40 +1,44 @@
+import { Test } from '@nestjs/testing';
 import { AbstractLogger, type EntityManager } from 'typeorm';
-import { SystemClock } from '../../../src/clock';
+import { CLOCK, SystemClock } from '../../../src/clock';
+import { Database } from '../../../src/database';
 import { Outbox } from '../../../src/outbox';
 import { Inventory } from '../../../src/inventory';
 import { CancelOrder } from '../../../src/orders/close/cancel-order';
-import { PaymentLookups } from '../../../src/orders/lookup/payment-lookups';
 import { type AttemptFinding } from '../../../src/orders/model/findings';
 import { checkReportedPayment } from '../../../src/orders/input/check-input';
-import { CheckPayment, ReconcilePayments, ReleaseClaims } from '../../../src/orders/pay/reconcile-payments';
+import { CheckPayment, ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { CloseUnpaidOrders } from '../../../src/orders/close/close-unpaid-orders';
-import { HandleUnmatched } from '../../../src/orders/unmatched/handle-unmatched';
-import { PaymentWatch } from '../../../src/orders/unmatched/payment-watch';
 import { RefundPayments } from '../../../src/orders/unmatched/refund-payments';
-import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { WatchEndedOrders } from '../../../src/orders/unmatched/watch-ended-orders';
 import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from '../../../src/orders/deadline/deadline';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type NewOrder } from '../../../src/orders/model/new-order';
 import { AssignUnmatched } from '../../../src/orders/operator/assign-unmatched';
-import { BulkActions, BulkRun } from '../../../src/orders/operator/bulk-actions';
+import { BulkActions } from '../../../src/orders/operator/bulk-actions';
 import { CloseOrder } from '../../../src/orders/operator/close-order';
 import { RefundPayment } from '../../../src/orders/operator/refund-payment';
 import { ReviveOrder } from '../../../src/orders/operator/revive-order';
 import { SettleUnmatched, UnmatchedPayments } from '../../../src/orders/operator/settle-unmatched';
-import { UnmatchedRows } from '../../../src/orders/unmatched/unmatched-payment';
-import { OrderEventLog, OrderListeners } from '../../../src/orders/listeners/order-listeners';
+import { OrderListeners } from '../../../src/orders/listeners/order-listeners';
 import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
-import { OrderPolicies, type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
+import { type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
 import { ORDER_PAYMENT, ORDER_REMINDER, PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { PlaceOrders } from '../../../src/orders/place/place-orders';
-import { NoteUnmatchedMoney } from '../../../src/orders/unmatched/note-unmatched-money';
 import { ReadHistory, ReadOrder } from '../../../src/orders/read/read-order';
 import { ListOrders } from '../../../src/orders/read/list-orders';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
+import { Purge, purgeSteps, resolveRetention, type RetentionOptions } from '../../../src/orders/retention/purge';
 import { OrderStore } from '../../../src/orders/sql/order-store';
-import { PaymentProviders } from '../../../src/payments';
-import { type DueTimeout, type TimeoutOutcome, type TimeoutRef, TimeoutScheduler } from '../../../src/timeouts';
+import { ORDER_PROVIDERS, ORDERS_OPTIONS } from '../../../src/orders/orders.providers';
+import { PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
+import {
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type DueTimeout,
+  type TimeoutOutcome,
+  type TimeoutRef,
+  TimeoutScheduler,
+} from '../../../src/timeouts';
 import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-scheduler';
 import { createDatabase } from '../../support/database';
 import { FakeProvider } from './fake-provider';
@@ -62,33 +66,24 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     horizonMs: 86_400_000,
     wake: (refs) => woken.push(...refs),
   });
-  const inventory = new Inventory(SCHEMA);
-  // Attempts of unknown providers serve as separate payment methods.
-  const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
-  const listeners = new OrderListeners(scheduler);
-  const reporting = { audience: listeners, writesEvents: true };
   const provider = new FakeProvider('fake', dataSource);
-  const providers = new PaymentProviders([provider]);
-  const store = new OrderStore(dataSource, SCHEMA, inventory, reporting, providers);
-  const ask = new PaymentLookups(providers);
-  const transaction = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
-  const refunds = new RefundRows(dataSource, SCHEMA);
-  const found = new NoteUnmatchedMoney(store, scheduler);
-  const handleUnmatched = new HandleUnmatched({ store, scheduler, policies: resolved, refunds, found, providers });
-  const watch = new PaymentWatch(scheduler, resolved);
-  const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
-  const events = new OrderEventLog(outbox, listeners);
-  const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
-  const rows = new UnmatchedRows(SCHEMA);
-  const settling = new SettleUnmatched(transaction, rows, watch);
-  const assigning = new AssignUnmatched(transaction, rows, markPaid, providers);
-  const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
-  const clock = new SystemClock();
-  const list = new ListOrders({ dataSource, schema: SCHEMA, scheduler, clock });
-  const extend = new ExtendDeadline(transaction, resolved);
-  const cancel = new CancelOrder(transaction, watch, found);
-  const close = new CloseOrder(transaction, watch);
-  const run = new BulkRun({ dataSource, listing: list, clock });
+  // Attempts of unknown providers serve as separate payment methods.
+  const options = { policies: { unknownProviders: 'allow', ...policies } } as const;
+  const servicesWith = (providers: PaymentProviders) =>
+    Test.createTestingModule({
+      providers: [
+        ...ORDER_PROVIDERS,
+        PaymentObservers,
+        { provide: ORDERS_OPTIONS, useValue: options },
+        { provide: RESOLVED_TIMEOUTS_OPTIONS, useValue: { consume: false } },
+        { provide: Database, useValue: new Database(dataSource, SCHEMA) },
+        { provide: Outbox, useValue: new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 }) },
+        { provide: TimeoutScheduler, useValue: scheduler },
+        { provide: PaymentProviders, useValue: providers },
+        { provide: CLOCK, useClass: SystemClock },
+      ],
+    }).compile();
+  const services = await servicesWith(new PaymentProviders([provider]));
   return {
     database,
     dataSource,
@@ -96,56 +91,46 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     woken,
     /** SQLSTATEs of failed statements. */
     failures,
-    inventory,
-    listeners,
-    store,
-    transaction,
-    handleUnmatched,
-    watch,
-    policies: resolved,
     provider,
-    markPaid,
-    readOrder,
-    list,
-    bulk: new BulkActions(run, extend, cancel, close),
-    place: new PlaceOrders({
-      dataSource,
-      schema: SCHEMA,
-      scheduler,
-      inventory,
-      policies: resolved,
-      providers,
-      reporting,
-    }),
-    register: new RegisterAttempt(transaction, resolved, providers),
-    check: new CheckPayment(store, ask, markPaid, readOrder),
-    extend,
-    cancel,
-    setAutoClose: new SetAutoClose(transaction),
-    unmatched: new UnmatchedPayments({ dataSource, rows, assigning, settling }),
-    settleUnmatched: settling,
-    assign: assigning,
-    refund: new RefundPayment({ transaction, unmatched: handleUnmatched, found, markPaid, ask, providers }),
-    revive: new ReviveOrder({ transaction, unmatched: handleUnmatched, found, inventory, rows }),
-    close,
-    history: new ReadHistory(dataSource, SCHEMA),
-    closing: new CloseUnpaidOrders({
-      store,
-      providers: ask,
-      policies: resolved,
-      unmatched: handleUnmatched,
-      found,
-      watch,
-      scheduler,
-    }),
-    reconciling: new ReconcilePayments({
-      ...{ store, providers: ask, markPaid, unmatched: handleUnmatched, scheduler },
-      claims: new ReleaseClaims(transaction, watch),
-    }),
-    reminding: new RemindBeforeDeadline(store, events),
-    watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, unmatched: handleUnmatched, found }),
-    refunding: new RefundPayments({ store, refunds, providers: ask, events }),
+    services,
+    /** The services of another process on this database, which knows these providers. */
+    servicesWith: (...others: PaymentProvider[]) => servicesWith(new PaymentProviders(others)),
+    inventory: services.get(Inventory),
+    listeners: services.get(OrderListeners),
+    store: services.get(OrderStore),
+    transaction: services.get(OrderTransaction),
+    markPaid: services.get(MarkPaid),
+    readOrder: services.get(ReadOrder),
+    list: services.get(ListOrders),
+    bulk: services.get(BulkActions),
+    place: services.get(PlaceOrders),
+    register: services.get(RegisterAttempt),
+    check: services.get(CheckPayment),
+    extend: services.get(ExtendDeadline),
+    cancel: services.get(CancelOrder),
+    setAutoClose: services.get(SetAutoClose),
+    unmatched: services.get(UnmatchedPayments),
+    settleUnmatched: services.get(SettleUnmatched),
+    assign: services.get(AssignUnmatched),
+    refund: services.get(RefundPayment),
+    revive: services.get(ReviveOrder),
+    close: services.get(CloseOrder),
+    history: services.get(ReadHistory),
+    closing: services.get(CloseUnpaidOrders),
+    reconciling: services.get(ReconcilePayments),
+    reminding: services.get(RemindBeforeDeadline),
+    watching: services.get(WatchEndedOrders),
+    refunding: services.get(RefundPayments),
   };
+}
+
+/** The purge of what is not kept. */
+export function purgeOf(
+  { transaction, inventory, listeners }: Shop,
+  keep: RetentionOptions,
+  clock = new SystemClock(),
+) {
+  return new Purge(purgeSteps(transaction.database, inventory, listeners, resolveRetention(keep)), clock);
 }
 
 class FailureLog extends AbstractLogger {

@@ -1,7 +1,6 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
-import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
-import { type Notification, type NotificationReader, PaymentObservers, PaymentProviders } from '../../../src/payments';
+import { type Notification, type NotificationReader } from '../../../src/payments';
 import { type FakeProvider } from './fake-provider';
 import { paymentSteps } from './payment-steps';
 import { fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
@@ -24,18 +23,7 @@ describe('a payment whose merchant account was not known when its attempt was re
       read: async () => told,
       reply: (verdict) => ({ status: 200, body: verdict }),
     };
-    const { dataSource, store, scheduler, markPaid } = shop;
-    const providers = new PaymentProviders([provider]);
-    const observers = new PaymentObservers();
-    const webhook = new HandleWebhook({
-      providers,
-      observers,
-      store,
-      dataSource,
-      markPaid,
-      scheduler,
-      refunds: new RefundRows(dataSource, SCHEMA),
-    });
+    const webhook = shop.services.get(HandleWebhook);
     take = async () => (await webhook.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   });
   afterEach(() => knowDefault(undefined));

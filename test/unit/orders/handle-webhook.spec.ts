@@ -1,4 +1,6 @@
 import { dataSourceStub } from '../../support/data-source-stub';
+import { Database } from '../../../src/database';
+import { type RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type ReportedPayment } from '../../../src/orders/model/reported-payment';
 import { type OrderStore } from '../../../src/orders/sql/order-store';
@@ -52,16 +54,14 @@ function desk(
   } as unknown as MarkPaid;
   const observers = new PaymentObservers();
   observers.add({ untrusted: (name, source, reason) => untrusted.push(`${name} ${source} ${reason}`) });
-  const dataSource = dataSourceStub();
   const scheduler = {
     wake: (refs: TimeoutRef[]) => woken.push(...refs),
     schedule: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
-  const useCase = new HandleWebhook({
-    ...{ providers, observers, store, dataSource, markPaid, scheduler },
-    refunds: { ofOrder: async () => refunds },
-  });
+  const database = new Database(dataSourceStub(), 's');
+  const rows = { ofOrder: async () => refunds } as unknown as RefundRows;
+  const useCase = new HandleWebhook(providers, observers, store, database, markPaid, scheduler, rows);
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
 }

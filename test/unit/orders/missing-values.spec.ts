@@ -1,11 +1,12 @@
 import { type EntityManager } from 'typeorm';
 import { dataSourceStub } from '../../support/data-source-stub';
+import { Database } from '../../../src/database';
 import { applyFinding } from '../../../src/orders/model/findings';
 import { closesAt, decideClosing } from '../../../src/orders/model/decide-closing';
 import { unmatchedFromAttempt } from '../../../src/orders/model/unmatched-money';
 import { moneyReceived } from '../../../src/orders/model/money';
 import { nextStep } from '../../../src/orders/lookup/payment-lookups';
-import { LockOrders } from '../../../src/orders/sql/lock-orders';
+import { lockOrders } from '../../../src/orders/sql/lock-orders';
 import { ReadAttempts } from '../../../src/orders/sql/order-rows';
 import { attempt, NOW, order, paid } from './orders';
 
@@ -38,8 +39,9 @@ describe('a missing value in money processing', () => {
 
   it('never decides: the answer of the database', async () => {
     const tx = silent as unknown as EntityManager;
-    await expect(new LockOrders('s').execute(tx, ['o-1'], 'wait')).rejects.toThrow('is missing');
-    const attempts = new ReadAttempts(dataSourceStub({}, silent.query), 's');
+    const database = new Database(dataSourceStub({}, silent.query), 's');
+    await expect(lockOrders(tx, database, ['o-1'], 'wait')).rejects.toThrow('is missing');
+    const attempts = new ReadAttempts(database);
     await expect(attempts.execute('o-1', () => true)).rejects.toThrow('is missing');
   });
 

@@ -25,7 +25,13 @@ function setup({ isOn = true, pages = 1, pageMs = 0 } = {}) {
     },
   };
   const purge = new Purge([step], clock);
-  return { clock, walks, purge, loop: new PurgeLoop(purge, { intervalMs: HOUR_MS, isOn }, clock) };
+  const retention = resolveRetention({ intervalMs: HOUR_MS });
+  return {
+    clock,
+    walks,
+    purge,
+    loop: new PurgeLoop(purge, retention, { consume: isOn, isDrivenByTests: false }, clock),
+  };
 }
 
 describe('PurgeLoop', () => {
