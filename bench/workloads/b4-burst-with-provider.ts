@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DelayTransportSetting } from '../../src';
-import { SIGNATURE_HEADERS, signHttpRequest } from '../../src/payments/http/http-message-signature';
+import { SIGNATURE_HEADERS, signHttpRequest } from '../../src/payments/http/http-exchange';
 import { type Contestant, type Ring, type Sample, type Workload } from '../contestant';
 import { BenchService } from '../product/bench-service';
 import { checkClosed } from '../product/check-closed';

@@ -65,6 +65,7 @@ export {
   rehearse,
 } from './migrations';
 export { Database, statements } from './database';
+export { indexMigrationOf, migrationOf } from './migration-of';
 export {
   ownTransaction,
   type TransactionOptions,

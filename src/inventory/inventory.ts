@@ -181,38 +181,28 @@ export class Inventory {
     await tx.query(inventorySql(this.database).forget, [orderIds]);
   }
 
-  /**
-   * Compares all counters with their reservations; empty means consistent. Reads both tables completely, so run it
-   * rarely.
-   */
+  /** Compares all counters with their reservations; empty means consistent. Reads both tables whole: run it rarely. */
   async audit(tx: Transaction): Promise<StockDifference[]> {
     return statementsOf(tx).query(inventorySql(this.database).audit);
   }
 }
 
-/** One SKU of a demand. */
 interface WantedRow {
   readonly sku: string;
   readonly wanted: number;
-  /** Null: the SKU does not exist. */
   readonly available: number | null;
-  /** Null: shared by all merchants. */
   readonly owner: string | null;
   readonly fits: boolean;
 }
 
-/** Result of a stock change. */
 interface ChangedRow {
   readonly type: SetStockOutcome['type'];
-  /** Stock on hand before. */
   readonly found: number;
   readonly reserved: number;
-  /** The requested stock on hand. */
   readonly on_hand: number;
   readonly written: number;
 }
 
-/** One row of the inventory. */
 interface LevelRow {
   readonly sku: string;
   readonly on_hand: number;

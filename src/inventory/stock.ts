@@ -1,4 +1,3 @@
-/** A quantity of one SKU. */
 interface StockLine {
   readonly sku: string;
   /** Units, 1 or more. */
@@ -78,7 +77,6 @@ export interface Reservation {
   readonly state: 'RESERVED' | 'RELEASED' | 'COMMITTED';
 }
 
-/** An order for which the remaining stock does not suffice. */
 export interface UnfitDemand {
   readonly orderId: string;
   readonly shortages: readonly StockShortage[];

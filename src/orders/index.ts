@@ -9,7 +9,7 @@ export {
   TRANSITION_CAUSES,
   type TransitionCause,
 } from './model/transition';
-export { type CancelOrderResult, type Cancellation } from './close/cancel-order';
+export { type CancelOrderResult, type Cancellation, type CloseOrderResult, type ManualClose } from './close/end-order';
 export { type CheckPaymentResult } from './pay/reconcile-payments';
 export {
   type ExtendDeadlineResult,
@@ -29,9 +29,12 @@ export {
 export { type MarkPaidResult } from './pay/mark-paid';
 export { type ReportedPayment } from './model/reported-payment';
 export { type AssignUnmatchedResult, type UnmatchedAssignment } from './operator/assign-unmatched';
-export { type CloseOrderResult, type ManualClose } from './operator/close-order';
-export { type ManualRefund, type RefundPaymentResult } from './operator/refund-payment';
-export { type Revival, type ReviveOrderResult } from './operator/revive-order';
+export {
+  type ManualRefund,
+  type RefundPaymentResult,
+  type Revival,
+  type ReviveOrderResult,
+} from './operator/refund-and-revive';
 export {
   type ReopenUnmatchedResult,
   type SettleUnmatchedResult,
@@ -56,6 +59,9 @@ export {
   type OrderDelivery,
   OnOrderInTransaction,
   type OrderListenerOptions,
+  OrderListenerExplorer,
+  findSilentListeners,
+  registerListeners,
 } from './listeners/on-order';
 export {
   type OrderEvent,
@@ -71,7 +77,6 @@ export {
   type UnmatchedPaymentFacts,
   OrderListeners,
 } from './listeners/order-listeners';
-export { OrderListenerExplorer, findSilentListeners, registerListeners } from './listeners/register-listeners';
 export { AnnounceRefusals, type RefusedOrder } from './place/place-orders';
 export { Orders } from './orders';
 export {
@@ -100,7 +105,17 @@ export {
   ORDER_KINDS,
 } from './model/order-timeouts';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
-export { type OrderList, type OrderPage, ListOrders, type OrderSummary, SummarizeOrders } from './read/list-orders';
+export {
+  type OrderList,
+  type OrderPage,
+  ListOrders,
+  type OrderSummary,
+  SummarizeOrders,
+  type HistoryEntry,
+  type DossierRefund,
+  type OrderDossier,
+  ReadDossier,
+} from './read/read-orders';
 export { type OrderFilter, type ScopedFilter, encodePosition } from './model/order-filter';
 export {
   BulkActions,
@@ -111,11 +126,9 @@ export {
   type BulkRequest,
   type BulkResult,
 } from './operator/bulk-actions';
-export { type HistoryEntry } from './read/read-order';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from './retention/purge-orders';
 export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
-export { type DossierRefund, type OrderDossier, ReadDossier } from './read/read-dossier';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';
-export { PAYMENT_NAME_KEY } from './sql/handled-payments';
+export { PAYMENT_NAME_KEY } from './sql/keep-unmatched-money';

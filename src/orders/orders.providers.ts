@@ -1,7 +1,7 @@
 import { type Provider } from '@nestjs/common';
 import { Database } from '../database';
 import { ChangeStock, Inventory, StockOwners } from '../inventory';
-import { CancelOrder } from './close/cancel-order';
+import { CancelOrder, CloseOrder } from './close/end-order';
 import { CloseUnpaidOrders } from './close/close-unpaid-orders';
 import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from './deadline/deadline';
 import { OrderEventLog, OrderListeners } from './listeners/order-listeners';
@@ -9,22 +9,17 @@ import { PaymentLookups } from './lookup/payment-lookups';
 import { OrderPolicies, type OrderPolicyOptions } from './model/order-policies';
 import { AssignUnmatched } from './operator/assign-unmatched';
 import { BulkActions, BulkRun } from './operator/bulk-actions';
-import { CloseOrder } from './operator/close-order';
 import { NoteOnOrders, RevealPersonalData } from './operator/personal-data';
-import { RefundPayment } from './operator/refund-payment';
-import { ReviveOrder } from './operator/revive-order';
+import { RefundPayment, ReviveOrder } from './operator/refund-and-revive';
 import { SettleUnmatched, UnmatchedPayments } from './operator/settle-unmatched';
 import { Orders } from './orders';
-import { ClaimPayment } from './pay/claim-payment';
+import { ClaimPayment, MarkPaid } from './pay/mark-paid';
 import { HandleWebhook } from './pay/handle-webhook';
-import { MarkPaid } from './pay/mark-paid';
 import { CheckPayment, ReconcilePayments, ReleaseClaims } from './pay/reconcile-payments';
 import { RegisterAttempt } from './pay/register-attempt';
 import { PlaceDrafts } from './place/place-drafts';
 import { AnnounceRefusals, PlaceOrders } from './place/place-orders';
-import { ListOrders, SummarizeOrders } from './read/list-orders';
-import { ReadDossier } from './read/read-dossier';
-import { ReadHistory, ReadOrder } from './read/read-order';
+import { ListOrders, SummarizeOrders, ReadDossier, ReadHistory, ReadOrder } from './read/read-orders';
 import {
   Purge,
   PURGE_STEPS,
@@ -36,19 +31,16 @@ import {
 } from './retention/purge';
 import { ErasePersonalData } from './retention/purge-orders';
 import { ContestedRows } from './sql/attempts';
-import { SettledPayments } from './sql/handled-payments';
+import { SettledPayments, KeepUnmatchedMoney } from './sql/keep-unmatched-money';
 import { InsertOrders } from './sql/insert-orders';
-import { KeepUnmatchedMoney } from './sql/keep-unmatched-money';
 import { OrderMerchants, ReadAttempts } from './sql/order-rows';
 import { OrderStore } from './sql/order-store';
 import { OrderTransaction } from './sql/order-transaction';
 import { HandleUnmatched } from './unmatched/handle-unmatched';
 import { NoteUnmatchedMoney } from './unmatched/note-unmatched-money';
-import { PaymentWatch } from './unmatched/payment-watch';
-import { RefundPayments } from './unmatched/refund-payments';
-import { RefundRows } from './unmatched/refund-rows';
+import { PaymentWatch, WatchEndedOrders } from './unmatched/payment-watch';
+import { RefundPayments, RefundRows } from './unmatched/refunds';
 import { UnmatchedRows } from './unmatched/unmatched-payment';
-import { WatchEndedOrders } from './unmatched/watch-ended-orders';
 
 /** Options of the orders. */
 export interface OrdersOptions {

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type NotificationReply, type NotificationRequest } from '../payments';
 import { type ActionOptions, type LookUpOptions, type OperatorOptions, type Actor } from './model/transition';
-import { CancelOrder, type CancelOrderResult, type Cancellation } from './close/cancel-order';
+import {
+  CancelOrder,
+  type CancelOrderResult,
+  type Cancellation,
+  CloseOrder,
+  type CloseOrderResult,
+  type ManualClose,
+} from './close/end-order';
 import {
   ExtendDeadline,
   type ExtendDeadlineResult,
@@ -11,9 +18,14 @@ import {
   type SetAutoCloseResult,
 } from './deadline/deadline';
 import { BulkActions } from './operator/bulk-actions';
-import { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
-import { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
-import { ReviveOrder, type ReviveOrderResult, type Revival } from './operator/revive-order';
+import {
+  type ManualRefund,
+  RefundPayment,
+  type RefundPaymentResult,
+  ReviveOrder,
+  type ReviveOrderResult,
+  type Revival,
+} from './operator/refund-and-revive';
 import { type OrderView } from './model/order';
 import { CheckPayment, type CheckPaymentResult } from './pay/reconcile-payments';
 import { HandleWebhook } from './pay/handle-webhook';
@@ -22,8 +34,14 @@ import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-atte
 import { type ReportedPayment } from './model/reported-payment';
 import { type NewOrder, type OrderAttempt, type PlaceResult } from './model/new-order';
 import { PlaceOrders } from './place/place-orders';
-import { ListOrders, type OrderList, type OrderPage } from './read/list-orders';
-import { type HistoryEntry, ReadHistory, ReadOrder } from './read/read-order';
+import {
+  ListOrders,
+  type OrderList,
+  type OrderPage,
+  type HistoryEntry,
+  ReadHistory,
+  ReadOrder,
+} from './read/read-orders';
 import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/purge-orders';
 import { Purge, type PurgeRun } from './retention/purge';
 import { UnmatchedPayments } from './operator/settle-unmatched';

@@ -17,6 +17,5 @@ export {
   type ResilienceOptions,
 } from './payment-provider';
 export { type PaymentObserver, PaymentObservers, type UntrustedSource, PaymentProviders } from './payment-providers';
-export { type ProviderRestriction, ResilientProvider } from './resilience/resilient-provider';
-export { type BreakerState } from './resilience/provider-breaker';
+export { type ProviderRestriction, ResilientProvider, type BreakerState } from './resilience/resilient-provider';
 export { type HttpPaymentOptions, HttpPaymentProvider } from './http/http-payment-provider';

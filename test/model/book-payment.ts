@@ -1,8 +1,7 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
-import { vouchedBy } from '../../src/orders/pay/claim-payment';
+import { vouchedBy, decidePayment } from '../../src/orders/pay/mark-paid';
 import { unownedOf } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
-import { decidePayment } from '../../src/orders/pay/mark-paid';
 import {
   type LockedOrder,
   accountOfAttempt,

@@ -14,7 +14,7 @@ import {
 } from '../../src/orders/model/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
 import { type Booking, type Money, released } from '../../src/orders/model/money';
-import { isRightful } from '../../src/orders/pay/claim-payment';
+import { isRightful } from '../../src/orders/pay/mark-paid';
 import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
@@ -27,7 +27,7 @@ import {
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
-import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
+import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/keep-unmatched-money';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 

@@ -2,7 +2,7 @@ import { isDue } from '../../src/orders/model/decide-closing';
 import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/model/order';
 import { paymentTimeout, refundTimeout } from '../../src/orders/model/order-timeouts';
 import { bookMoney } from '../../src/orders/model/money';
-import { moneyOf } from '../../src/orders/pay/claim-payment';
+import { moneyOf } from '../../src/orders/pay/mark-paid';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
 import { heldAttempt, isOwnerless } from '../../src/orders/operator/settle-unmatched';
 import { hasTooLittle } from '../../src/orders/unmatched/note-unmatched-money';

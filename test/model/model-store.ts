@@ -19,8 +19,8 @@ import { decideClaim, type SamePayments } from '../../src/orders/model/decide-cl
 import { type AttemptFinding, withFindings } from '../../src/orders/model/findings';
 import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/model/unmatched-money';
 import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { moneyOf } from '../../src/orders/pay/claim-payment';
-import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
+import { moneyOf } from '../../src/orders/pay/mark-paid';
+import { isHandled, isRepetition } from '../../src/orders/sql/keep-unmatched-money';
 import { type Transition, type TransitionCause } from '../../src/orders/model/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';

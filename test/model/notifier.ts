@@ -8,7 +8,7 @@ import {
 } from '../../src/orders/model/order-timeouts';
 import { type Money } from '../../src/orders/model/money';
 import { refundedOf } from '../../src/orders/pay/handle-webhook';
-import { accountOf } from '../../src/orders/model/reported-payment';
+import { accountOf } from '../../src/orders/model/new-order';
 import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';

@@ -1,8 +1,7 @@
 import { closesAt } from '../../src/orders/model/decide-closing';
 import { readConfirmation } from '../../src/orders/lookup/payment-lookups';
-import { declareClosed } from '../../src/orders/operator/close-order';
-import { decideManualRefund } from '../../src/orders/operator/refund-payment';
-import { decideRevival } from '../../src/orders/operator/revive-order';
+import { declareClosed } from '../../src/orders/close/end-order';
+import { decideManualRefund, decideRevival } from '../../src/orders/operator/refund-and-revive';
 import { type LockedOrder, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/model/order';
 import { paymentTimeout } from '../../src/orders/model/order-timeouts';
 import { transition } from '../../src/orders/model/transition';

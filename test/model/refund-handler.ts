@@ -1,4 +1,4 @@
-import { decideCheck, decideRefund, type RefundAnswer } from '../../src/orders/unmatched/refund-payments';
+import { decideCheck, decideRefund, type RefundAnswer } from '../../src/orders/unmatched/refunds';
 import { waitedMs } from '../../src/orders/model/findings';
 import { isSameRow } from '../../src/orders/model/order';
 import { transition } from '../../src/orders/model/transition';

@@ -1,4 +1,5 @@
-import { accountIn, accountOf } from '../../src/orders/model/reported-payment';
+import { accountIn } from '../../src/orders/model/reported-payment';
+import { accountOf } from '../../src/orders/model/new-order';
 import { type AttemptKey, isSameAttempt } from '../../src/orders/model/order';
 import { bookPayment, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';

@@ -1,4 +1,4 @@
-import { accountOf } from '../../src/orders/model/reported-payment';
+import { accountOf } from '../../src/orders/model/new-order';
 import { draftAttempt } from '../../src/orders/model/money';
 import { deadlineTimeouts } from '../../src/orders/model/order-timeouts';
 import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';

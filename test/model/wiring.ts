@@ -5,7 +5,7 @@ import { decideUnmatched } from '../../src/orders/unmatched/handle-unmatched';
 import { decideClaim } from '../../src/orders/model/decide-claim';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
 import { planClosing } from '../../src/orders/model/plan-closing';
-import { decideManualClose } from '../../src/orders/operator/close-order';
+import { decideManualClose } from '../../src/orders/close/end-order';
 import { earlyMoneyTimeout } from '../../src/orders/model/order-timeouts';
 import { nextStep } from '../../src/orders/lookup/payment-lookups';
 

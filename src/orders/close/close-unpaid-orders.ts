@@ -16,7 +16,7 @@ import { PaymentWatch, isWatched } from '../unmatched/payment-watch';
 import { isElsewhere, NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { refundOf } from '../model/unmatched-money';
 import { OrderPolicies } from '../model/order-policies';
-import { adoptUnmatched } from '../sql/adopt-unmatched';
+import { adoptUnmatched } from '../sql/order-transaction';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../model/order';
@@ -57,17 +57,12 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ids = timeouts.map((timeout) => timeout.key);
     const batch = await adoptUnmatched(tx, store, await store.lock(tx, ids, 'skip-locked'));
     const due = await this.withoutTaken(timeouts, batch, tx);
-    const planned = await this.parkDisputed(
-      due.map((timeout) => this.stepFor(timeout, batch)),
-      batch,
-      tx,
-    );
+    const first = due.map((timeout) => this.stepFor(timeout, batch));
+    const planned = await this.parkDisputed(first, batch, tx);
     const steps = run?.isContended ? await this.withoutHeld(planned, batch, tx) : planned;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
-    await store.writeAttempts(
-      tx,
-      plans.flatMap((plan) => plan.writes),
-    );
+    const writes = plans.flatMap((plan) => plan.writes);
+    await store.writeAttempts(tx, writes);
     await this.noteFound(steps, batch, tx);
     for (const { due, plan } of steps) {
       if (!plan || plan.returns.length === 0) continue;
@@ -76,12 +71,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const transitions = plans.flatMap((plan) => plan.transition ?? []);
     await this.cancelReminders(transitions, batch.now, tx);
     const paying = plans.filter(hasAttempts).map((plan) => plan.after);
-    if (paying.length > 0)
-      await unmatched.lockStock(
-        paying,
-        { tx },
-        transitions.map(({ order }) => order.id),
-      );
+    const ended = transitions.map(({ order }) => order.id);
+    if (paying.length > 0) await unmatched.lockStock(tx, paying, ended);
     const moved = await store.apply(tx, transitions);
     await this.settleMoney(steps, moved, batch.now, tx);
     return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));

@@ -98,10 +98,8 @@ export class ExtendDeadline {
     const { scheduler } = this.transaction;
     const wanted = deadlineTimeouts(order, now, by.traceparent);
     const keys = new Set(wanted.map((timeout) => timeout.key));
-    await scheduler.cancel(
-      allTimeouts(order).filter((ref) => !keys.has(ref.key)),
-      { tx },
-    );
+    const outdated = allTimeouts(order).filter((ref) => !keys.has(ref.key));
+    await scheduler.cancel(outdated, { tx });
     await scheduler.schedule(wanted, { tx });
   }
 }
@@ -180,10 +178,8 @@ export class RemindBeforeDeadline implements TimeoutHandlerBatch {
     const ids = [...new Set(due.map((timeout) => parseReminderKey(timeout.key).orderId))];
     const batch = await this.store.lock(tx, ids, 'skip-locked');
     const reminders = due.map((timeout) => remind(timeout, batch));
-    await this.events.append(
-      tx,
-      reminders.flatMap((reminder) => reminder.event ?? []),
-    );
+    const events = reminders.flatMap((reminder) => reminder.event ?? []);
+    await this.events.append(tx, events);
     return reminders.map((reminder) => reminder.outcome);
   }
 }

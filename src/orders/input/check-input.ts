@@ -1,9 +1,11 @@
-import { type z } from 'zod';
+import { z } from 'zod';
 import { InvalidOrderError } from '../model/errors';
 import { type NewOrder, type OrderAttempt } from '../model/new-order';
 import { type OrderPosition, decodePosition } from '../model/order-filter';
-import { MAX_PROBLEMS, problemsOf, toSentence } from './fields';
+import { MAX_PROBLEMS, problemsOf, toSentence, moduleFields, moneyFields } from './fields';
 import { moduleSchemas } from './schemas';
+import { storableText } from '../../database';
+import { LIMITS } from '../model/order-policies';
 
 // HTTP and AMQP have validated their input. A caller in the same process may be plain JavaScript, or may have computed
 // an amount with fractions, so the same limits are checked here.
@@ -21,17 +23,14 @@ export function checkNewOrders(orders: readonly NewOrder[]): void {
   if (problems.length > 0) throw new InvalidOrderError(problems.slice(0, MAX_PROBLEMS));
 }
 
-/** Checks a reported payment. @throws InvalidOrderError with all problems. */
 export function checkReportedPayment(payment: { readonly reference: string }): void {
   check(moduleSchemas.payment, payment, `payment ${shown(payment.reference)}`);
 }
 
-/** Checks a payment attempt of an order. @throws InvalidOrderError with all problems. */
 export function checkNewAttempt(attempt: OrderAttempt): void {
   check(moduleSchemas.attempt, attempt, `attempt of order ${shown(attempt.orderId)}`);
 }
 
-/** Checks any other request for one order. @throws InvalidOrderError with all problems. */
 export function checkRequest(
   what: 'deadline' | 'cancellation' | 'autoClose' | 'refund' | 'revival' | 'reveal' | 'close',
   request: { readonly orderId: string },
@@ -39,7 +38,6 @@ export function checkRequest(
   check(moduleSchemas[what], request, `order ${shown(request.orderId)}`);
 }
 
-/** Checks an operator's request for an unmatched payment. @throws InvalidOrderError with all problems. */
 export function checkUnmatched(what: 'settlement' | 'assignment', request: { readonly id: string }): void {
   check(moduleSchemas[what], request, `unmatched payment ${shown(request.id)}`);
 }
@@ -94,4 +92,53 @@ export function checkPage(page: { readonly cursor?: string | undefined }): Order
 function problemsIn(schema: z.ZodType, input: unknown): string[] {
   const { error } = schema.safeParse(input);
   return error ? problemsOf(error).map(toSentence) : [];
+}
+
+/** Money as a provider states it. An adapter may be plain JavaScript, so it is checked like any other input. */
+const moneySchema = z.object({
+  amount: moduleFields.amount.transform(BigInt),
+  currency: moduleFields.currency,
+});
+
+/** Odd characters in it do not make it less of a payment. */
+const transactionId = z.preprocess(
+  (text) => (typeof text === 'string' ? [...storableText(text)].slice(0, LIMITS.transactionId).join('') : text),
+  moneyFields.transactionId,
+);
+
+const paymentSchema = moneySchema.extend({ paidAt: moneyFields.paidAt, transactionId });
+
+/** Stored instead of an amount that is not money. XXX is the code of ISO 4217 for "no currency". */
+const NO_MONEY = { amount: 0n, currency: 'XXX' } as const;
+
+interface Stated {
+  readonly amount: bigint;
+  readonly currency: string;
+}
+
+export function readPayment<P extends Stated>(payment: P): { readonly payment: P } | { readonly problem: string } {
+  const { data, error } = paymentSchema.safeParse(payment);
+  if (data) return { payment: { ...payment, ...data } };
+  return { problem: problemsOf(error).map(toSentence).join('; ') };
+}
+
+export function isMoney(stated: Stated): boolean {
+  return moneySchema.safeParse(stated).success;
+}
+
+/** Pure: the money to store for a person. What is not money becomes evidence. */
+export function storableMoney<P extends Stated & { readonly evidence: object }>(
+  stated: P,
+  isValid = isMoney(stated),
+): Stated & { readonly evidence: Readonly<Record<string, unknown>> } {
+  const { amount, currency, evidence } = stated;
+  if (isValid) return { amount: BigInt(amount), currency, evidence: { ...evidence } };
+  return {
+    ...NO_MONEY,
+    evidence: { ...evidence, stated: { amount: shortened(amount), currency: shortened(currency) } },
+  };
+}
+
+function shortened(value: unknown): string {
+  return String(value).slice(0, 40);
 }

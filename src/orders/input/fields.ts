@@ -10,7 +10,6 @@ type Sentence = (issue: { readonly input?: unknown }) => string;
  * the pattern is part of the API documents, and regular expressions of other languages do not know `\p{Cc}`.
  */
 const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
-
 const PRINTABLE = `[^${UNPRINTABLE}]`;
 
 /** Uses one sentence for any problem of a field, so that every problem states what is valid. */
@@ -95,7 +94,6 @@ export const fields = {
     .describe('An ISO 8601 instant with a time zone, from the year 2000 on'),
 } as const;
 
-/** The same fields, whatever the transport. */
 export type Fields = { readonly [Name in keyof typeof fields]: z.ZodType };
 
 const moduleMoney = (min: number) =>

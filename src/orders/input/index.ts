@@ -10,4 +10,4 @@ export {
   orderPageSchema,
   reportedPaymentSchema,
 } from './schemas';
-export { isMoney, readPayment, storableMoney } from './provider-money';
+export { isMoney, readPayment, storableMoney } from './check-input';

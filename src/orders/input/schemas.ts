@@ -48,7 +48,6 @@ const schemaOf = <F extends Fields>(of: F) =>
     handedOver: of.flag.optional(),
   });
 
-/** The same from a caller in the same process. */
 const moduleAttemptSchema = schemaOf(moduleFields);
 
 /** jsonb rejects NUL and unpaired surrogates. */
@@ -79,7 +78,6 @@ const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and 
 const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
   (expiresAt === undefined) !== (byMs === undefined);
 
-/** The same from a caller in the same process. */
 const moduleDeadlineSchema = z
   .strictObject({ orderId: fields.orderId, ...deadlineShape(moduleFields) })
   .refine(hasOne, EITHER);
@@ -100,7 +98,6 @@ const filterShapeOf = <F extends Fields, S extends z.ZodType>(of: F, several: S)
 });
 
 const MAX_CURSOR = 200;
-
 const CURSOR = says('the `next` of the previous page');
 
 /** A cursor stays text here, so that all callers pass it in the same form. */
@@ -114,13 +111,10 @@ const LIMIT = says(`an integer from 1 to ${LIMITS.page}`);
 
 const limit = z.int(LIMIT).min(1, LIMIT).max(LIMITS.page, LIMIT);
 
-/** The fields of a filter, as JSON carries them. */
 const filterShape = filterShapeOf(fields, statuses);
 
-/** The same from a caller in the same process. */
 const moduleFilterShape = filterShapeOf(moduleFields, statuses);
 
-/** The same from a caller in the same process. */
 const modulePageSchema = z.strictObject({
   ...moduleFilterShape,
   merchants: z.array(fields.merchantId).optional(),
@@ -171,7 +165,6 @@ const bulkShape = <F extends z.ZodType>(of: F) => ({
 
 const actionId = fields.orderId.describe('Chosen by you. An order is extended once for each id');
 
-/** The same from a caller in the same process. */
 const moduleBulkSchema = z.strictObject(bulkShape(moduleFilter));
 
 const moduleBulkExtensionSchema = z
@@ -183,7 +176,6 @@ const moduleBulkExtensionSchema = z
   })
   .refine(hasOne, EITHER);
 
-/** The input that callers in the same process pass to the use cases: the same shapes as over HTTP and AMQP. */
 export const moduleSchemas = {
   order: moduleOrderSchema,
   attempt: moduleAttemptSchema.extend({ orderId }),
@@ -238,10 +230,8 @@ const EITHER_DOCUMENTED = {
   description: 'Exactly one of `expiresAt` and `byMs`',
 };
 
-/** Body of `POST /orders/:id/extend`. */
 export const newDeadlineSchema = z.strictObject(deadlineShape(fields)).refine(hasOne, EITHER).meta(EITHER_DOCUMENTED);
 
-/** Body of the command `order.extended`. */
 export const newDeadlineCommandSchema = z
   .strictObject({ orderId: fields.orderId, ...deadlineShape(fields) })
   .refine(hasOne, EITHER)
@@ -269,7 +259,6 @@ const textLimit = z.coerce
   .max(LIMITS.page, LIMIT)
   .describe('Orders of a page; 50 if absent');
 
-/** The query of `GET /orders`, and the body of the command `orders.read`. */
 export const orderPageSchema = z.strictObject({
   ...filterShapeOf(fields, oneOrMore),
   limit: textLimit.optional(),
@@ -283,10 +272,8 @@ export const operatorPageSchema = z.strictObject({
   q: fields.searchText.optional(),
 });
 
-/** Body of `POST /orders/bulk/actions/cancel` and `/close`. */
 export const bulkActionSchema = z.strictObject(bulkShape(filter));
 
-/** Body of `POST /orders/bulk/actions/extend`. */
 export const bulkExtensionSchema = z
   .strictObject({
     ...bulkShape(filter),

@@ -15,7 +15,6 @@ interface Subscription {
   readonly kind: string;
 }
 
-/** Who hears of which order events in this process. */
 @Injectable()
 export class OrderListeners {
   private readonly joined: Joined[] = [];
@@ -42,11 +41,8 @@ export class OrderListeners {
   async tell(tx: EntityManager, events: readonly OutboxEntry[]): Promise<void> {
     for (const { types, call } of this.joined) {
       const heard = events.filter(({ routingKey }) => types.has(routingKey));
-      if (heard.length > 0)
-        await call(
-          heard.map(({ body }) => body as unknown as OrderEvent),
-          tx,
-        );
+      const bodies = heard.map(({ body }) => body as unknown as OrderEvent);
+      if (bodies.length > 0) await call(bodies, tx);
     }
     const deliveries = this.subscriptions.flatMap(({ types, kind }) =>
       events.filter(({ routingKey }) => types.has(routingKey)).map((event) => deliveryOf(event, kind)),

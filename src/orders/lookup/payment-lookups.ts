@@ -15,10 +15,7 @@ import { accountOfAttempt, canTakeMoney, isBooked, type PaymentAttempt, isSettle
 import { readPayment } from '../input';
 import { type AttemptFinding, type Finding } from '../model/findings';
 
-/**
- * Concurrent calls per order. More would not bring the answers of one order sooner, and would leave less of the rate
- * limit for the others.
- */
+/** Concurrent calls per order. More would bring no answer sooner, and leave less of the rate limit for other orders. */
 const LANES = 4;
 
 /** Looks up attempts at their providers. Do not use it inside a transaction. */
@@ -63,7 +60,6 @@ export class PaymentLookups {
     });
   }
 
-  /** Requests the refund of one attempt. Never rejects. */
   async refund(
     attempt: PaymentAttempt,
     refund: { readonly number: string; readonly amount: bigint; readonly currency: string; readonly reason: string },
@@ -155,10 +151,7 @@ function urgencyOf(attempt: PaymentAttempt): number {
   return isBooked(attempt) ? 1 : 2;
 }
 
-/**
- * Runs `work` on every item, in order, with at most `lanes` at the same time. Returns the results in the order of the
- * items.
- */
+/** Runs `work` on every item, at most `lanes` at the same time. Returns the results in the order of the items. */
 async function inLanes<T, R>(items: readonly T[], lanes: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const waiting = items.entries();
@@ -183,15 +176,12 @@ function toRef(attempt: PaymentAttempt): PaymentAttemptRef {
   };
 }
 
-/** The answers so far, in order. */
 export interface Facts {
   readonly query?: QueryOutcome;
   readonly close?: CloseOutcome;
-  /** The query after closing. */
   readonly confirmation?: QueryOutcome;
 }
 
-/** The next call to the provider, or the end of the look-up. */
 export type Step =
   | { readonly type: 'query' }
   | { readonly type: 'close' }
@@ -203,10 +193,7 @@ type Asked = Pick<PaymentAttempt, 'status' | 'registered' | 'paidSource' | 'crea
 /** Margin for a provider's clock, and for a payment page that was opened in the last second. */
 const EXPIRY_MARGIN_MS = 60_000;
 
-/**
- * Within 5 minutes of creation, WeChat Pay may confirm a close and leave the attempt open. Such a close is confirmed by
- * another query.
- */
+/** Within 5 minutes of creation, WeChat Pay may confirm a close and leave the attempt open. So it is queried again. */
 const YOUNG_MS = 5 * 60_000;
 
 /**
@@ -225,7 +212,6 @@ export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
 }
 
-/** Pure: reads the query of a reported payment. Nothing is closed, because the order counts on the payment. */
 export function readConfirmation(answer: QueryOutcome): Finding {
   switch (answer.type) {
     case 'PAID':
@@ -286,7 +272,6 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
   }
 }
 
-/** A close was tried, but the provider says that the attempt is open. */
 function stillOpen(close: CloseOutcome): Finding {
   if (close.type === 'UNKNOWN') return unknown({ ...close, reason: `close: ${close.reason}` });
   return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to the close, and still says OPEN` };

@@ -1,5 +1,4 @@
-import { type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createIndexLive, type LiveMigration } from '../../database';
+import { indexMigrationOf, type Migration, migrationOf } from '../../database';
 import { ORDER_STATUSES } from '../model/order';
 import { TRANSITION_CAUSES } from '../model/transition';
 import {
@@ -13,8 +12,7 @@ import {
   settleAttempts,
 } from './payments';
 
-/** The order migrations, in order. */
-export function orderMigrations(schema: string): (new () => MigrationInterface)[] {
+export function orderMigrations(schema: string): Migration[] {
   return [
     createOrders(schema),
     createRefunds(schema),
@@ -31,23 +29,13 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
   ];
 }
 
-/** Creates orders, their lines, attempts, and history, unmatched payments, and idempotency keys. */
-function createOrders(schema: string): new () => MigrationInterface {
-  return class CreateOrders1763600000400 implements MigrationInterface {
-    readonly name = 'CreateOrders1763600000400';
-
-    async up(runner: QueryRunner): Promise<void> {
-      for (const statement of [...orderTables(schema), ...historyTable(schema), ...sideTables(schema)]) {
-        await runner.query(statement);
-      }
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      const tables = ['idempotency_key', 'orphan_payment', 'order_history', 'payment_attempt', 'order_line', 'orders'];
-      for (const table of tables) await runner.query(`DROP TABLE ${schema}.${table}`);
-      await runner.query(`DROP FUNCTION ${schema}.refuse_history_change()`);
-    }
-  };
+function createOrders(schema: string): Migration {
+  const tables = ['idempotency_key', 'orphan_payment', 'order_history', 'payment_attempt', 'order_line', 'orders'];
+  return migrationOf(
+    'CreateOrders1763600000400',
+    [...orderTables(schema), ...historyTable(schema), ...sideTables(schema)],
+    [...tables.map((table) => `DROP TABLE ${schema}.${table}`), `DROP FUNCTION ${schema}.refuse_history_change()`],
+  );
 }
 
 const oneOf = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(', ');
@@ -164,19 +152,17 @@ function sideTables(schema: string): string[] {
 
 const STATUSES = `'CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN'`;
 
-/** Creates refunds, and the handling of unmatched payments. */
-function createRefunds(schema: string): new () => MigrationInterface {
-  return class CreateRefunds1763700000500 implements MigrationInterface {
-    readonly name = 'CreateRefunds1763700000500';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await setStatuses(runner, schema, `${STATUSES}, 'REFUNDING', 'REFUNDED'`);
-      await runner.query(`
+function createRefunds(schema: string): Migration {
+  return migrationOf(
+    'CreateRefunds1763700000500',
+    [
+      statusesSql(schema, `${STATUSES}, 'REFUNDING', 'REFUNDED'`),
+      `
         ALTER TABLE ${schema}.orphan_payment ADD COLUMN handling text NOT NULL DEFAULT 'kept'
-          CHECK (handling IN ('kept', 'waiting', 'revived', 'refunding', 'adopted'))`);
-      await runner.query(`CREATE INDEX orphan_payment_order ON ${schema}.orphan_payment (order_id)`);
+          CHECK (handling IN ('kept', 'waiting', 'revived', 'refunding', 'adopted'))`,
+      `CREATE INDEX orphan_payment_order ON ${schema}.orphan_payment (order_id)`,
       // One refund per attempt. The key is the last defense against refunding twice.
-      await runner.query(`
+      `
         CREATE TABLE ${schema}.refund (
           number      text           PRIMARY KEY CHECK (number ~ '^[0-9a-f]{32}$'),
           provider    text           NOT NULL,
@@ -192,88 +178,68 @@ function createRefunds(schema: string): new () => MigrationInterface {
           refunded_at timestamptz(3),
           UNIQUE (provider, reference),
           FOREIGN KEY (provider, reference) REFERENCES ${schema}.payment_attempt
-        )`);
-      await runner.query(`CREATE INDEX refund_order ON ${schema}.refund (order_id)`);
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`DROP TABLE ${schema}.refund`);
-      await runner.query(`DROP INDEX ${schema}.orphan_payment_order`);
-      await runner.query(`ALTER TABLE ${schema}.orphan_payment DROP COLUMN handling`);
-      await runner.query(
-        `UPDATE ${schema}.payment_attempt SET status = 'PAID' WHERE status IN ('REFUNDING', 'REFUNDED')`,
-      );
-      await setStatuses(runner, schema, STATUSES);
-    }
-  };
+        )`,
+      `CREATE INDEX refund_order ON ${schema}.refund (order_id)`,
+    ],
+    [
+      `DROP TABLE ${schema}.refund`,
+      `DROP INDEX ${schema}.orphan_payment_order`,
+      `ALTER TABLE ${schema}.orphan_payment DROP COLUMN handling`,
+      `UPDATE ${schema}.payment_attempt SET status = 'PAID' WHERE status IN ('REFUNDING', 'REFUNDED')`,
+      statusesSql(schema, STATUSES),
+    ],
+  );
 }
 
-async function setStatuses(runner: QueryRunner, schema: string, statuses: string): Promise<void> {
-  await runner.query(`
+function statusesSql(schema: string, statuses: string): string {
+  return `
     ALTER TABLE ${schema}.payment_attempt DROP CONSTRAINT payment_attempt_status_check,
-      ADD CONSTRAINT payment_attempt_status_check CHECK (status IN (${statuses}))`);
+      ADD CONSTRAINT payment_attempt_status_check CHECK (status IN (${statuses}))`;
 }
 
 /**
  * For lists of orders, newest first. None of the columns ever changes: with the status in an index, each transition would
  * have to write to all indexes of the table, which it does not do today (HOT).
  */
-export function indexOrders(schema: string): new () => MigrationInterface {
-  return class IndexOrders1765500001700 implements LiveMigration {
-    readonly name = 'IndexOrders1765500001700';
-    readonly isLive = true;
-
-    async up(runner: QueryRunner): Promise<void> {
-      for (const [name, on] of Object.entries(INDEXES))
-        await createIndexLive(runner, schema, { name, table: 'orders', on });
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      for (const name of Object.keys(INDEXES)) await runner.query(`DROP INDEX ${schema}.${name}`);
-    }
-  };
+export function indexOrders(schema: string): Migration {
+  return indexMigrationOf('IndexOrders1765500001700', schema, 'orders', {
+    orders_created: '(created_at, id)',
+    orders_merchant: '(merchant_id, created_at, id)',
+  });
 }
-
-const INDEXES = {
-  orders_created: '(created_at, id)',
-  orders_merchant: '(merchant_id, created_at, id)',
-};
 
 /**
  * History stays append-only with two exceptions: entries of a deleted order may be deleted, and personal data may be
  * removed from the entries of an order that is marked as erased. Every other change is rejected.
  */
-function letHistoryGo(schema: string): new () => MigrationInterface {
-  return class LetHistoryGo1765200000800 implements MigrationInterface {
-    readonly name = 'LetHistoryGo1765200000800';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(`ALTER TABLE ${schema}.orders ADD COLUMN erased_at timestamptz(3)`);
-      await runner.query(historyRuleSql(schema));
-      await runner.query(`DROP TRIGGER order_history_append_only ON ${schema}.order_history`);
-      await runner.query(`
+function letHistoryGo(schema: string): Migration {
+  return migrationOf(
+    'LetHistoryGo1765200000800',
+    [
+      `ALTER TABLE ${schema}.orders ADD COLUMN erased_at timestamptz(3)`,
+      historyRuleSql(schema),
+      `DROP TRIGGER order_history_append_only ON ${schema}.order_history`,
+      `
         CREATE TRIGGER order_history_append_only BEFORE UPDATE OR DELETE ON ${schema}.order_history
-           FOR EACH ROW EXECUTE FUNCTION ${schema}.guard_history()`);
-      await runner.query(`
+           FOR EACH ROW EXECUTE FUNCTION ${schema}.guard_history()`,
+      `
         CREATE TRIGGER order_history_no_truncate BEFORE TRUNCATE ON ${schema}.order_history
-           FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.refuse_history_change()`);
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`DROP TRIGGER order_history_no_truncate ON ${schema}.order_history`);
-      await runner.query(`DROP TRIGGER order_history_append_only ON ${schema}.order_history`);
-      await runner.query(`
+           FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.refuse_history_change()`,
+    ],
+    [
+      `DROP TRIGGER order_history_no_truncate ON ${schema}.order_history`,
+      `DROP TRIGGER order_history_append_only ON ${schema}.order_history`,
+      `
         CREATE TRIGGER order_history_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${schema}.order_history
-           FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.refuse_history_change()`);
-      await runner.query(`DROP FUNCTION ${schema}.guard_history()`);
-      await runner.query(`ALTER TABLE ${schema}.orders DROP COLUMN erased_at`);
-    }
-  };
+           FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.refuse_history_change()`,
+      `DROP FUNCTION ${schema}.guard_history()`,
+      `ALTER TABLE ${schema}.orders DROP COLUMN erased_at`,
+    ],
+  );
 }
 
 /** Columns of an entry that may be cleared. All others stay as they are. */
 const ERASABLE = ['actor', 'reason', 'evidence', 'traceparent'] as const;
-
 const FIXED = ['order_id', 'version', 'from_status', 'to_status', 'cause', 'occurred_at'] as const;
 
 function historyRuleSql(schema: string): string {

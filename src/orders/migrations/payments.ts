@@ -1,32 +1,21 @@
-import { type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createIndexLive, type LiveMigration } from '../../database';
-import { rememberSettledSql } from '../sql/handled-payments';
+import { indexMigrationOf, type Migration, migrationOf } from '../../database';
+import { rememberSettledSql } from '../sql/keep-unmatched-money';
 import { ATTEMPT_STATUSES } from '../model/order';
 
 const STATUSES = `'CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN', 'REFUNDING', 'REFUNDED'`;
-
 const REASONS = `'late', 'surplus', 'partial'`;
-
 const HANDLINGS = `'kept', 'waiting', 'revived', 'refunding', 'adopted'`;
 
 /**
  * Makes the merchant account part of a payment's identity, and stores who vouches for a payment and who settled an
  * unmatched payment. Not compatible with a running instance of the previous release, which inserts by the old key.
  */
-export function identifyPayments(schema: string): new () => MigrationInterface {
-  return class IdentifyPayments1764000000600 implements MigrationInterface {
-    readonly name = 'IdentifyPayments1764000000600';
-
-    async up(runner: QueryRunner): Promise<void> {
-      for (const statement of [...attempts(schema), ...refunds(schema), ...unmatched(schema)]) {
-        await runner.query(statement);
-      }
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      for (const statement of undo(schema)) await runner.query(statement);
-    }
-  };
+export function identifyPayments(schema: string): Migration {
+  return migrationOf(
+    'IdentifyPayments1764000000600',
+    [...attempts(schema), ...refunds(schema), ...unmatched(schema)],
+    [...undo(schema)],
+  );
 }
 
 function attempts(schema: string): string[] {
@@ -107,61 +96,40 @@ function check(table: string, column: string, words: string): string[] {
   return [`ALTER TABLE ${table} DROP CONSTRAINT ${name}, ADD CONSTRAINT ${name} CHECK (${column} IN (${words}))`];
 }
 
-const INDEXES = { unmatched_payment_early: 'reference', unmatched_payment_named: 'transactionId' };
-
-/**
- * Finds money that no order has by its other names: the reference under which the provider took more than one payment, and
- * the provider's own id of it.
- */
-export function indexEarlyMoney(schema: string): new () => MigrationInterface {
-  return class IndexEarlyMoney1766000002100 implements LiveMigration {
-    readonly name = 'IndexEarlyMoney1766000002100';
-    readonly isLive = true;
-
-    async up(runner: QueryRunner): Promise<void> {
-      for (const [name, key] of Object.entries(INDEXES)) {
-        // Hash: a provider may have put a text of any length there.
-        const on = `USING hash ((evidence->>'${key}')) WHERE reason = 'unknown-order' AND handling = 'kept'`;
-        await createIndexLive(runner, schema, { name, table: 'unmatched_payment', on });
-      }
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      for (const name of Object.keys(INDEXES)) await runner.query(`DROP INDEX ${schema}.${name}`);
-    }
-  };
+/** Finds money that no order has by its other names: the reference of the first payment, and the provider's own id. */
+export function indexEarlyMoney(schema: string): Migration {
+  // Hash: a provider may have put a text of any length there.
+  const on = (key: string): string =>
+    `USING hash ((evidence->>'${key}')) WHERE reason = 'unknown-order' AND handling = 'kept'`;
+  return indexMigrationOf('IndexEarlyMoney1766000002100', schema, 'unmatched_payment', {
+    unmatched_payment_early: on('reference'),
+    unmatched_payment_named: on('transactionId'),
+  });
 }
 
 const REFUND_REASONS = `'late', 'surplus', 'partial', 'operator'`;
 
-/**
- * Refunds of the excess of an overpaid order. The payment stays with its order, so it may have a second refund, of the
- * rest.
- */
-export function refundExcess(schema: string): new () => MigrationInterface {
+/** Refunds of the excess of an overpaid order. The payment stays, so it may have a second refund, of the rest. */
+export function refundExcess(schema: string): Migration {
   const [attempt, refund] = [`${schema}.payment_attempt`, `${schema}.refund`];
-  return class RefundExcess1766000002500 implements MigrationInterface {
-    readonly name = 'RefundExcess1766000002500';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(`ALTER TABLE ${attempt} ADD COLUMN refunded_amount bigint NOT NULL DEFAULT 0`);
-      await runner.query(reasonSql(refund, `${REFUND_REASONS}, 'overpaid'`));
+  return migrationOf(
+    'RefundExcess1766000002500',
+    [
+      `ALTER TABLE ${attempt} ADD COLUMN refunded_amount bigint NOT NULL DEFAULT 0`,
+      reasonSql(refund, `${REFUND_REASONS}, 'overpaid'`),
       // One refund of the excess and one of the rest. The key is the last defense against refunding twice.
-      await runner.query(`ALTER TABLE ${refund} DROP CONSTRAINT refund_attempt_key`);
-      await runner.query(`
-        CREATE UNIQUE INDEX refund_attempt_part ON ${refund} (provider, reference, merchant_account, (reason = 'overpaid'))`);
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`DELETE FROM ${refund} WHERE reason = 'overpaid'`);
-      await runner.query(`DROP INDEX ${schema}.refund_attempt_part`);
-      await runner.query(
-        `ALTER TABLE ${refund} ADD CONSTRAINT refund_attempt_key UNIQUE (provider, reference, merchant_account)`,
-      );
-      await runner.query(reasonSql(refund, REFUND_REASONS));
-      await runner.query(`ALTER TABLE ${attempt} DROP COLUMN refunded_amount`);
-    }
-  };
+      `ALTER TABLE ${refund} DROP CONSTRAINT refund_attempt_key`,
+      `
+        CREATE UNIQUE INDEX refund_attempt_part ON ${refund} (provider, reference, merchant_account, (reason = 'overpaid'))`,
+    ],
+    [
+      `DELETE FROM ${refund} WHERE reason = 'overpaid'`,
+      `DROP INDEX ${schema}.refund_attempt_part`,
+      `ALTER TABLE ${refund} ADD CONSTRAINT refund_attempt_key UNIQUE (provider, reference, merchant_account)`,
+      reasonSql(refund, REFUND_REASONS),
+      `ALTER TABLE ${attempt} DROP COLUMN refunded_amount`,
+    ],
+  );
 }
 
 /** NOT VALID: all rows fit, because the check only allows more, and reading a large table would hold its lock. */
@@ -175,22 +143,21 @@ function reasonSql(refund: string, reasons: string): string {
  * Creates what is left of payments whose orders were erased or purged, or that a person has settled: a keyed hash of each
  * of their names. The key is random, and never leaves the schema.
  */
-export function rememberPayments(schema: string): new () => MigrationInterface {
-  return class RememberPayments1766000001900 implements MigrationInterface {
-    readonly name = 'RememberPayments1766000001900';
-
-    async up(runner: QueryRunner): Promise<void> {
-      for (const statement of [...tables(schema), functionSql(schema)]) await runner.query(statement);
+export function rememberPayments(schema: string): Migration {
+  return migrationOf(
+    'RememberPayments1766000001900',
+    [
+      ...tables(schema),
+      functionSql(schema),
       // What was settled before, and belongs to no attempt.
-      await runner.query(rememberSettledSql(schema, `p.handling = 'settled' AND p.reason = 'unknown-order'`));
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`DROP FUNCTION ${schema}.payment_name(text, text)`);
-      await runner.query(`DROP TABLE ${schema}.handled_payment`);
-      await runner.query(`DROP TABLE ${schema}.payment_name_key`);
-    }
-  };
+      rememberSettledSql(schema, `p.handling = 'settled' AND p.reason = 'unknown-order'`),
+    ],
+    [
+      `DROP FUNCTION ${schema}.payment_name(text, text)`,
+      `DROP TABLE ${schema}.handled_payment`,
+      `DROP TABLE ${schema}.payment_name_key`,
+    ],
+  );
 }
 
 function tables(schema: string): string[] {
@@ -227,19 +194,15 @@ function functionSql(schema: string): string {
 }
 
 /** Lets what is left of the payments of an erased or purged order say that one was refunded, which may fail later. */
-export function rememberRefunds(schema: string): new () => MigrationInterface {
-  return class RememberRefunds1766000002600 implements MigrationInterface {
-    readonly name = 'RememberRefunds1766000002600';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(fateSql(schema, ['settled', 'booked', 'refunded']));
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`UPDATE ${schema}.handled_payment SET fate = 'booked' WHERE fate = 'refunded'`);
-      await runner.query(fateSql(schema, ['settled', 'booked']));
-    }
-  };
+export function rememberRefunds(schema: string): Migration {
+  return migrationOf(
+    'RememberRefunds1766000002600',
+    [fateSql(schema, ['settled', 'booked', 'refunded'])],
+    [
+      `UPDATE ${schema}.handled_payment SET fate = 'booked' WHERE fate = 'refunded'`,
+      fateSql(schema, ['settled', 'booked']),
+    ],
+  );
 }
 
 /** NOT VALID: all rows fit, and reading a large table would hold its lock. */
@@ -251,7 +214,6 @@ function fateSql(schema: string, fates: readonly string[]): string {
 }
 
 const FORMER = 'orphan_payment';
-
 const NAME = 'unmatched_payment';
 
 /**
@@ -260,23 +222,21 @@ const NAME = 'unmatched_payment';
  *
  * What it reads of the catalog is read by PostgreSQL itself, so that the migration can be printed as SQL.
  */
-export function renameUnmatchedPayment(schema: string): new () => MigrationInterface {
-  return class RenameUnmatchedPayment1765400001200 implements MigrationInterface {
-    readonly name = 'RenameUnmatchedPayment1765400001200';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(`ALTER TABLE ${schema}.orphan_payment RENAME TO unmatched_payment`);
-      await runner.query(renamePartsSql(schema, FORMER, NAME));
-      await runner.query(`CREATE VIEW ${schema}.orphan_payment AS SELECT *, ctid FROM ${schema}.unmatched_payment`);
-      await runner.query(copyRightsSql(schema));
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`DROP VIEW ${schema}.orphan_payment`);
-      await runner.query(renamePartsSql(schema, NAME, FORMER));
-      await runner.query(`ALTER TABLE ${schema}.unmatched_payment RENAME TO orphan_payment`);
-    }
-  };
+export function renameUnmatchedPayment(schema: string): Migration {
+  return migrationOf(
+    'RenameUnmatchedPayment1765400001200',
+    [
+      `ALTER TABLE ${schema}.orphan_payment RENAME TO unmatched_payment`,
+      renamePartsSql(schema, FORMER, NAME),
+      `CREATE VIEW ${schema}.orphan_payment AS SELECT *, ctid FROM ${schema}.unmatched_payment`,
+      copyRightsSql(schema),
+    ],
+    [
+      `DROP VIEW ${schema}.orphan_payment`,
+      renamePartsSql(schema, NAME, FORMER),
+      `ALTER TABLE ${schema}.unmatched_payment RENAME TO orphan_payment`,
+    ],
+  );
 }
 
 /**
@@ -325,47 +285,33 @@ function copyRightsSql(schema: string): string {
     END $$`;
 }
 
-/**
- * The merchant account of attempts that were registered without one. The key of their rows stays, because refunds and
- * their numbers depend on it.
- */
-export function resolveAccounts(schema: string): new () => MigrationInterface {
-  return class ResolveAccounts1766000002200 implements MigrationInterface {
-    readonly name = 'ResolveAccounts1766000002200';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(`ALTER TABLE ${schema}.payment_attempt ADD COLUMN resolved_account text`);
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`ALTER TABLE ${schema}.payment_attempt DROP COLUMN resolved_account`);
-    }
-  };
+/** The account of attempts that were registered without one. Their rows keep their key, on which refunds depend. */
+export function resolveAccounts(schema: string): Migration {
+  return migrationOf(
+    'ResolveAccounts1766000002200',
+    [`ALTER TABLE ${schema}.payment_attempt ADD COLUMN resolved_account text`],
+    [`ALTER TABLE ${schema}.payment_attempt DROP COLUMN resolved_account`],
+  );
 }
 
 const BEFORE = ATTEMPT_STATUSES.filter((status) => status !== 'SETTLED');
 
 /** Records on attempts that a person has settled their payments, so that it outlives the rows of unmatched money. */
-export function settleAttempts(schema: string): new () => MigrationInterface {
-  return class SettleAttempts1766000001800 implements MigrationInterface {
-    readonly name = 'SettleAttempts1766000001800';
-
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(statusSql(schema, ATTEMPT_STATUSES));
+export function settleAttempts(schema: string): Migration {
+  return migrationOf(
+    'SettleAttempts1766000001800',
+    [
+      statusSql(schema, ATTEMPT_STATUSES),
       // What was decided before. A mismatch is about a claim, and its order may need the money.
-      await runner.query(`
+      `
         UPDATE ${schema}.payment_attempt a SET status = 'SETTLED', updated_at = now()
           FROM ${schema}.unmatched_payment p
          WHERE p.handling = 'settled' AND p.reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch')
                AND a.provider = p.provider AND a.reference = p.reference AND a.merchant_account = p.merchant_account
-               AND a.order_id = p.order_id AND a.status = 'PAID'`);
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(`UPDATE ${schema}.payment_attempt SET status = 'PAID' WHERE status = 'SETTLED'`);
-      await runner.query(statusSql(schema, BEFORE));
-    }
-  };
+               AND a.order_id = p.order_id AND a.status = 'PAID'`,
+    ],
+    [`UPDATE ${schema}.payment_attempt SET status = 'PAID' WHERE status = 'SETTLED'`, statusSql(schema, BEFORE)],
+  );
 }
 
 /** NOT VALID: all rows fit, because the check only allows more, and reading a large table would hold its lock. */

@@ -57,7 +57,6 @@ export function decideClaim(
   return money.source === 'provider' && isTwice ? 'disputed' : 'taken';
 }
 
-/** Pure: the attempts of other orders that have this payment, or are registered under a name of it. */
 export function othersWith(
   { id }: Pick<LockedOrder, 'id'>,
   money: Money,
@@ -105,7 +104,6 @@ export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
   return order.attempts.filter((attempt) => attempt.status === 'PAID' && !surplus.includes(attempt));
 }
 
-/** Pure: whether the order has enough money, and needs this payment for it. */
 export function isPaidBy(order: LockedOrder, payment: PaymentAttempt): boolean {
   return moneyReceived(order, order.attempts).type === 'sufficient' && neededPayments(order).includes(payment);
 }
@@ -148,7 +146,6 @@ export interface UnownedMoney extends PaymentNames {
   readonly createdAt: Date;
 }
 
-/** Everything that is known about payments under any of their names. */
 export interface SamePayments {
   readonly attempts: readonly PaymentAttempt[];
   /** The same payments as money that a provider has confirmed and no order has. */

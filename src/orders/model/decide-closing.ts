@@ -5,17 +5,13 @@ import { type OrderPolicy } from './order-policies';
 
 /** What a due deadline means for an order, before any look-up. */
 type ClosingDecision =
-  /** Ended already; nothing to do. */
   | { readonly type: 'terminal' }
-  /** Auto-close is off. */
   | { readonly type: 'opted-out' }
-  /** The deadline was moved. */
   | { readonly type: 'not-due'; readonly dueAt: Date }
   /** Attempts may take money, so look them up at their providers. `entersClosing`: stop new attempts first. */
   | { readonly type: 'look-up'; readonly entersClosing: boolean }
   /** `returns`: partial payments, which are refunded. */
   | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly returns: readonly PaymentAttempt[] }
-  /** The order is paid, but that was not processed yet. */
   | { readonly type: 'pay' }
   /** The order is paid in part, and a person must decide. */
   | { readonly type: 'park'; readonly reason: string };
@@ -29,10 +25,7 @@ export interface MoneyRefusal {
   readonly payments: readonly Pick<PaymentAttempt, 'provider' | 'reference'>[];
 }
 
-/**
- * Pure: makes the first decision for an order whose deadline was reported. `now` is the database's time, read under the
- * lock.
- */
+/** Pure: the first decision for an order whose deadline was reported. `now`: the database's time under the lock. */
 export function decideClosing(order: LockedOrder, now: Date, partial: PartialPolicy): ClosingDecision {
   validInstant(now);
   const hasOpenAttempts = order.attempts.some(canTakeMoney);
@@ -97,7 +90,6 @@ export function isDue(order: LockedOrder, now: Date): boolean {
   return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }
 
-/** Pure: decides for an order that has not ended and has no attempt that can take money. */
 export function decideWithoutOpenAttempts(
   order: LockedOrder,
   partial: PartialPolicy,

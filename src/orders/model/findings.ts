@@ -13,16 +13,13 @@ import {
 } from './order';
 import { bookMoney, type Money, isPaidByReports, type AttemptWrite } from './money';
 
-/** The result of a complete look-up of one attempt. */
 export type Finding =
   | PaidOutcome
   /** Proven to take no more money. */
   | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence }
   /** The buyer is paying, or the money is on its way or on hold. */
   | { readonly type: 'IN_PROGRESS'; readonly reason: string }
-  /**
-   * Unknown to the provider, which proves nothing before `finalAt`. Null: the attempt has no time_expire to wait for.
-   */
+  /** Unknown to the provider, which proves nothing before `finalAt`. Null: the attempt has no time_expire. */
   | { readonly type: 'NOT_FOUND_YET'; readonly finalAt: Date | null }
   /** `isKnownThere`: an earlier answer of the provider showed that it knows the attempt. */
   | {
@@ -37,10 +34,8 @@ export type Finding =
     }
   /** A payment was reported, and the provider contradicts it. */
   | { readonly type: 'UNCONFIRMED'; readonly reason: string }
-  /** This process has no such provider. */
   | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
-/** A finding and the attempt that it belongs to. */
 export interface AttemptFinding extends AttemptName {
   readonly finding: Finding;
   /** A person had settled the payment that was found before its attempt was registered. @default false */
@@ -76,7 +71,6 @@ export function withFindings(order: LockedOrder, findings: readonly AttemptFindi
   return findings.reduce(withFinding, order);
 }
 
-/** The attempts that the findings have changed, ready to be written. */
 export function attemptWrites(
   before: LockedOrder,
   after: LockedOrder,
@@ -89,7 +83,6 @@ export function attemptWrites(
   });
 }
 
-/** The payments among the findings. */
 export function paymentsFound(findings: readonly AttemptFinding[]): Money[] {
   return findings.flatMap((found) => (found.finding.type === 'PAID' ? [moneyOf(found, found.finding)] : []));
 }
@@ -143,19 +136,13 @@ export interface Wait {
   readonly unasked?: boolean;
 }
 
-/** A finding that decides nothing yet. */
 export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
 
 const SECOND = 1_000;
-
 const MINUTE = 60 * SECOND;
-
 const HOUR = 60 * MINUTE;
 
-/**
- * After this time without a result, runs count, so that what waits is parked with an alert instead of being looked up
- * forever.
- */
+/** After this time without a result, runs count, so that what waits is parked with an alert at some time. */
 export const MAX_DEFER_MS = 24 * HOUR;
 
 /**
@@ -166,7 +153,6 @@ export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 
   return now.getTime() - (askedSince ?? dueAt).getTime();
 }
 
-/** Pure: returns the wait for a finding, `waitedMs` after the first look-up. */
 export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
   const counted = waitedMs > MAX_DEFER_MS;
   switch (finding.type) {
@@ -202,9 +188,7 @@ export function shortestOf(waits: readonly Wait[]): Wait | undefined {
   return shortest && waits.some(({ unasked }) => unasked) ? { ...shortest, unasked: true } : shortest;
 }
 
-/**
- * The recovery of a provider must be noticed within seconds, but a provider that stays unavailable must not be flooded.
- */
+/** The recovery of a provider must be noticed within seconds, but one that stays unavailable must not be flooded. */
 function unknownMs(waitedMs: number): number {
   if (waitedMs < 30 * SECOND) return 2 * SECOND;
   if (waitedMs < 5 * MINUTE) return 5 * SECOND;

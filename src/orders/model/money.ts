@@ -21,7 +21,6 @@ import {
 } from './order';
 import { type NewAttempt } from './new-order';
 
-/** How the received money compares with the order's total. */
 type MoneyReceived =
   | { readonly type: 'nothing' }
   /** Some money, but less than the total, or in another currency. */
@@ -30,12 +29,9 @@ type MoneyReceived =
       readonly reason: 'amount-mismatch' | 'currency-mismatch';
       readonly sentence: string;
     }
-  /**
-   * Enough. `surplus` contains the attempts that are not needed for the total: unconfirmed ones first, then the latest.
-   */
+  /** Enough. `surplus`: the attempts that are not needed for it: unconfirmed ones first, then the latest. */
   | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[]; readonly overpaid?: Overpaid };
 
-/** What is too much although no whole payment is surplus. It is part of this payment. */
 interface Overpaid {
   readonly attempt: PaymentAttempt;
   readonly excess: bigint;
@@ -52,15 +48,9 @@ export function moneyReceived(
   const sum = fitting.reduce((total, attempt) => total + heldAmountOf(attempt), 0n);
   if (sum >= order.amount) {
     const unneeded = findUnneeded(fitting, sum - order.amount);
-    const surplus = paid.filter((one) => !fitting.includes(one) || unneeded.has(one));
-    return {
-      type: 'sufficient',
-      surplus,
-      ...findOverpaid(
-        order,
-        paid.filter((one) => !surplus.includes(one)),
-      ),
-    };
+    const isSurplus = (one: PaymentAttempt): boolean => !fitting.includes(one) || unneeded.has(one);
+    const needed = paid.filter((one) => !isSurplus(one));
+    return { type: 'sufficient', surplus: paid.filter(isSurplus), ...findOverpaid(order, needed) };
   }
   const foreign = paid.filter((attempt) => attempt.paidCurrency !== order.currency);
   return insufficient(order, sum, foreign);
@@ -128,9 +118,7 @@ function byTrust(a: PaymentAttempt, b: PaymentAttempt): number {
   );
 }
 
-/** A payment that was reported or confirmed. */
 export interface Money extends PaymentNames {
-  /** The amount that was taken, in minor units. */
   readonly amount: bigint;
   readonly currency: string;
   readonly paidAt: Date;
@@ -143,24 +131,17 @@ export interface Money extends PaymentNames {
   readonly secondOf?: string;
 }
 
-/** The effect of a payment on the attempts of an order. */
 export interface Booking {
   /** The payment under the name by which it is booked. Its transaction id, if the reference names another payment. */
   readonly money: Money;
-  /** The order with its attempts after the booking. */
   readonly after: LockedOrder;
-  /** The attempts that must be written. */
   readonly changed: readonly PaymentAttempt[];
-  /** The attempt that holds the payment. */
   readonly holder: PaymentAttempt;
   /** It was not registered, so it has no row yet. */
   readonly isNew: boolean;
   /** Whether the order had this payment already, under this name or another. */
   readonly wasBooked: boolean;
-  /**
-   * The amount differs from an earlier booking of an equally or more trusted source. A person must find out which is
-   * true.
-   */
+  /** An equally or more trusted source has stated another amount. A person must find out which is true. */
   readonly isDisputed: boolean;
   /** Attempts that a report had marked as paid with this payment. They hold no money and may still take some. */
   readonly released: readonly PaymentAttempt[];
@@ -330,7 +311,6 @@ function confirmedBy(held: PaymentAttempt, money: Money): PaymentAttempt {
   return { ...held, ...paidFieldsOf(money), transactionId };
 }
 
-/** The attempt of a payment that was not registered. */
 function reportedAttempt(order: LockedOrder, money: Money): PaymentAttempt {
   const { provider, reference, amount, currency, paidAt } = money;
   const attempt = { provider, reference, amount, currency, merchantAccount: accountOfAttempt(money) ?? undefined };
@@ -378,7 +358,6 @@ export function draftAttempt(
 /** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
 export interface AttemptWrite {
   readonly attempt: PaymentAttempt;
-  /** It has no row yet. */
   readonly isNew?: boolean;
   readonly evidence: JsonObject | null;
 }

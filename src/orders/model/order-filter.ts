@@ -28,7 +28,6 @@ export interface ScopedFilter extends OrderFilter {
   readonly trace?: string | undefined;
 }
 
-/** A place in the list of orders, which is sorted by creation, newest first, and then by id. */
 export interface OrderPosition {
   readonly createdAt: Date;
   readonly id: string;

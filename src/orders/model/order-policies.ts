@@ -100,9 +100,7 @@ export interface OrderPolicyOptions extends Partial<OrderPolicy> {
 }
 
 const MINUTE = 60_000;
-
 const HOUR = 60 * MINUTE;
-
 const DAY = 24 * HOUR;
 
 const DEFAULTS: OrderPolicy = {
@@ -138,7 +136,6 @@ export const POLICY_WORDS = {
   placedEvents: ['send', 'none'],
 } as const;
 
-/** @throws InvalidOptionsError that names every invalid value. */
 function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
   return Object.freeze({ ...DEFAULTS, ...base, ...own });
 }

@@ -28,7 +28,6 @@ type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'remi
 /** Kind of the look-ups of payments that notifications or reports mentioned. Its key is the order id. */
 export const PAYMENT_RECONCILIATION = 'payment.reconciliation';
 
-/** The timeout that looks up the payments of this order and books the answers. */
 export function reconcileTimeout(orderId: string): TimeoutRef {
   return { kind: PAYMENT_RECONCILIATION, key: orderId };
 }
@@ -38,12 +37,10 @@ export function refundTimeout(number: string, isCheck = false): TimeoutRef & Pic
   return { kind: PAYMENT_REFUND, key: number, ...(isCheck ? { payload: { isCheck } } : {}) };
 }
 
-/** The timeout that closes this order. */
 export function paymentTimeout(orderId: string): TimeoutRef {
   return { kind: ORDER_PAYMENT, key: orderId };
 }
 
-/** One reminder of this order. */
 function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
   return { kind: ORDER_REMINDER, key: `${orderId}:${offsetMs}` };
 }
@@ -75,7 +72,6 @@ export function earlyMoneyTimeout(
   return [{ ...paymentTimeout(id), afterMs: hasMoney ? 0 : CROSSED_MS, ...trace }];
 }
 
-/** All timeouts of an order's deadline. Reminders that are past at `now` are left out. */
 export function deadlineTimeouts(order: Deadline, now: Date, traceparent?: string): ScheduleTimeout[] {
   const trace = traceparent === undefined ? {} : { traceparent };
   const close = { ...paymentTimeout(order.id), dueAt: closesAt(order), ...trace };
@@ -94,7 +90,6 @@ export function allTimeouts({ id, reminderOffsetsMs }: Pick<Deadline, 'id' | 're
   return [paymentTimeout(id), ...reminderOffsetsMs.map((offsetMs) => reminderTimeout(id, offsetMs))];
 }
 
-/** When a reminder is due. */
 export function remindsAt(expiresAt: Date, offsetMs: number): Date {
   return new Date(expiresAt.getTime() - offsetMs);
 }

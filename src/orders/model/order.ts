@@ -1,6 +1,5 @@
 import { present } from '../../errors';
 
-/** Why an order ends without payment. */
 export type ClosingReason = 'expired' | 'cancelled';
 
 /** An order as stored in its row. Money is in minor units of `currency`. */
@@ -69,7 +68,6 @@ export const TRANSITIONS = {
   CLOSED_REFUNDED: ['REFUNDING'],
 } as const satisfies Record<OrderStatus, readonly OrderStatus[]>;
 
-/** Whether the table allows this transition. */
 export function canTransition(from: OrderStatus, to: OrderStatus): boolean {
   return (TRANSITIONS[from] as readonly OrderStatus[]).includes(to);
 }
@@ -113,10 +111,8 @@ export interface PaymentAttempt {
   readonly paidSource: PaidSource | null;
 }
 
-/** The fields that identify the row of an attempt. */
 export type AttemptKey = Pick<PaymentAttempt, 'provider' | 'reference' | 'merchantAccount'>;
 
-/** The fields that say which attempt is meant. */
 export type AttemptName = AttemptKey & Partial<Pick<PaymentAttempt, 'resolvedAccount'>>;
 
 /** The names of a payment: the merchant reference, and the provider's own id if it is known. */
@@ -145,10 +141,7 @@ export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'stat
   return status === 'PAID' && paidSource !== 'provider';
 }
 
-/**
- * Whether a person has settled what only a report vouched for. The decision says nothing about the provider, where the
- * attempt may still be paid.
- */
+/** Whether a person has settled a mere report. That says nothing about the provider, where it may still be paid. */
 export function isSettledReport({
   status,
   registered,
@@ -157,10 +150,7 @@ export function isSettledReport({
   return status === 'SETTLED' && registered && paidSource !== 'provider';
 }
 
-/**
- * Whether only a report links this payment to its order. The provider's word about an attempt that another order
- * registered outranks such a claim.
- */
+/** Whether only a report links this payment to its order. A provider's word about another's attempt outranks it. */
 export function isClaim({
   status,
   registered,
@@ -187,10 +177,7 @@ export function isSameAttempt(a: AttemptName, b: AttemptName): boolean {
   return a.reference === b.reference && isSameAccount(a, b);
 }
 
-/**
- * Whether both are one payment. A provider may use two names for it, as Stripe does with the ids of a Checkout Session
- * and of its payment intent.
- */
+/** Whether both are one payment. A provider may use two names for it, as Stripe does for a Checkout Session. */
 export function isSamePayment(a: PaymentNames, b: PaymentNames): boolean {
   if (!isSameAccount(a, b)) return false;
   const names = [a.reference, a.transactionId];
@@ -304,7 +291,6 @@ export const ATTEMPT_TRANSITIONS = {
   SETTLED: ['PAID'],
 } as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;
 
-/** Whether the table allows this transition. */
 export function canMoveAttempt(from: AttemptStatus, to: AttemptStatus): boolean {
   return (ATTEMPT_TRANSITIONS[from] as readonly AttemptStatus[]).includes(to);
 }
@@ -359,7 +345,6 @@ interface Deadline {
   readonly autoClose: boolean;
 }
 
-/** `now` is the database's time. */
 export function hasExpired({ expiresAt }: Pick<Deadline, 'expiresAt'>, now: Date): boolean {
   return now >= expiresAt;
 }

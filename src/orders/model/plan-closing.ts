@@ -24,14 +24,11 @@ import {
 import { type Transition, transition } from './transition';
 import { decideClosing, type PartialPolicy, refundsPart, decideWithoutOpenAttempts } from './decide-closing';
 
-/** The result of one due timeout: what to write, and what to tell the engine. */
 export interface ClosingPlan {
   readonly outcome: TimeoutOutcome;
-  /** The order after the plan, including its attempts. */
   readonly after: LockedOrder;
   readonly transition?: Transition;
   readonly findings: readonly AttemptFinding[];
-  /** Attempts that the findings have changed. */
   readonly writes: readonly AttemptWrite[];
   /** Partial payments, which are refunded before the order is closed. */
   readonly returns: readonly PaymentAttempt[];
@@ -39,16 +36,13 @@ export interface ClosingPlan {
   readonly unmatched: readonly UnmatchedMoney[];
 }
 
-/**
- * The order is paid and another attempt is open. The next run closes that attempt, so that the buyer cannot pay twice.
- */
+/** The order is paid and another attempt is open. The next run closes that one, so that the buyer cannot pay twice. */
 const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
 
 type Due = DueTimeout<AttemptFinding[]>;
 
 type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unmatched'>>;
 
-/** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
   if (!due.answer) return planOf(order, order, planFirst(order, due, now, partial));
   const after = withFindings(order, due.answer);
@@ -160,7 +154,6 @@ function evidenceOf({ provider, reference, finding }: AttemptFinding): object {
   return { provider, reference, ...finding, ...(finding.type === 'PAID' ? { amount: finding.amount.toString() } : {}) };
 }
 
-/** What an order becomes after its look-ups. */
 type LookUpDecision =
   /** `wait`: other attempts of the paid order are open and must be closed. */
   | { readonly type: 'paid'; readonly wait?: Wait }
@@ -211,9 +204,7 @@ function waitFor(
   return shortestOf(waits);
 }
 
-/**
- * The wait for providers that have not confirmed or denied a reported payment. Undefined if no answer is outstanding.
- */
+/** The wait for providers that have not confirmed or denied a reported payment. Undefined if none is outstanding. */
 function waitForConfirmation(
   order: LockedOrder,
   findings: readonly AttemptFinding[],

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../outbox';
-import { type PaidOutcome, type PaymentProviders } from '../../payments';
-import { type MinorUnits, type NewAttempt } from './new-order';
+import { type PaidOutcome } from '../../payments';
+import { type MinorUnits } from './new-order';
 import { accountOfAttempt, type AttemptName, type LockedOrder } from './order';
 
 /** A payment that was reported, for example by the shop. */
@@ -19,7 +19,6 @@ export interface ReportedPayment {
   readonly evidence?: JsonObject | undefined;
 }
 
-/** The report as stored in the history. JSON. */
 export function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): JsonObject {
   return { ...payment, amount: amount.toString(), ...(paidAt ? { paidAt: paidAt.toISOString() } : {}) };
 }
@@ -46,19 +45,6 @@ export function paymentFound(
   };
 }
 
-type Providers = Pick<PaymentProviders, 'get'>;
-
-/**
- * The merchant account that a payment belongs to: the one that it names, otherwise the provider's default. Null: the
- * provider has no merchants, or no default. The account identifies a payment, so always resolve it with this rule.
- */
-export function accountOf(
-  { provider, merchantAccount }: { readonly provider: string; readonly merchantAccount?: string | undefined },
-  providers: Providers,
-): string | null {
-  return merchantAccount ?? providers.get(provider)?.defaultAccount ?? null;
-}
-
 /**
  * The account that a payment of this order belongs to. A report without an account about an attempt of the order is about
  * that attempt, whatever account this process takes for the default one. Null: the attempt has no account yet.
@@ -72,10 +58,4 @@ export function accountIn(
   const named = attempts.filter((one) => one.provider === payment.provider && one.reference === payment.reference);
   const [account, ...others] = new Set(named.map(accountOfAttempt));
   return account === undefined || others.length > 0 ? resolved : account;
-}
-
-/** Returns the attempt with its account, because the default may change. */
-export function withAccount(attempt: NewAttempt, providers: Providers): NewAttempt {
-  const account = accountOf(attempt, providers);
-  return account === null ? attempt : { ...attempt, merchantAccount: account };
 }

@@ -80,7 +80,6 @@ export const ORDER_EVENT_TYPES = [
 
 export type OrderEventType = (typeof ORDER_EVENT_TYPES)[number];
 
-/** Details of a transition in addition to the order itself. */
 interface EventDetails {
   readonly [key: string]: string | number | boolean | null | undefined;
 }

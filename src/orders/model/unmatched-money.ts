@@ -74,7 +74,6 @@ export interface UnmatchedMoney {
   readonly traceparent?: string | undefined;
 }
 
-/** Converts a booked payment to unmatched money. */
 export function unmatchedFromAttempt(
   attempt: PaymentAttempt,
   why: Pick<UnmatchedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
@@ -126,7 +125,6 @@ export function isOfExcess({ reason }: Pick<Refund, 'reason'>): boolean {
   return reason === 'overpaid';
 }
 
-/** Pure: returns the refund of all that a paid attempt holds. */
 export function refundOf(attempt: PaymentAttempt, reason: RefundReason): Refund {
   const { provider, reference, merchantAccount, orderId, paidAmount, paidCurrency } = attempt;
   if (paidAmount === null || paidCurrency === null) {
@@ -144,7 +142,6 @@ export function refundOf(attempt: PaymentAttempt, reason: RefundReason): Refund 
   };
 }
 
-/** Pure: returns the refund of what is too much of a paid attempt. */
 export function refundOfExcess(attempt: PaymentAttempt, excess: bigint): Refund {
   return { ...refundOf(attempt, 'overpaid'), number: refundNumber(attempt, 'excess'), amount: excess };
 }
@@ -153,7 +150,6 @@ export function refundOfExcess(attempt: PaymentAttempt, excess: bigint): Refund 
 export interface LockedContext {
   readonly tx: EntityManager;
   readonly by: ActionContext;
-  /** The database's time in this transaction. */
   readonly now: Date;
   /** The attempts were looked up just now. Unconfirmed payments are kept for a person. @default false */
   readonly verified?: boolean;

@@ -10,16 +10,15 @@ import {
   isBooked,
   isSamePayment,
 } from '../model/order';
-import { MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
+import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
 import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
-import { moneyOf } from '../pay/claim-payment';
 import { paymentTimeout } from '../model/order-timeouts';
 import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
-import { accountOf } from '../model/reported-payment';
+import { accountOf } from '../model/new-order';
 import { LIMITS } from '../model/order-policies';
-import { isHandled } from '../sql/handled-payments';
+import { isHandled } from '../sql/keep-unmatched-money';
 import {
   evidenceOfUnmatched,
   namesOf,
@@ -150,7 +149,6 @@ function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, t
   return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
 }
 
-/** Why an unmatched payment cannot be booked on an order. */
 type AssignmentRefusal =
   /** It belongs to an order already, which does not need it. */
   | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }

@@ -2,14 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { CLOCK, type Clock } from '../../clock';
 import { Database, isContention } from '../../database';
-import { CancelOrder } from '../close/cancel-order';
+import { CancelOrder, CloseOrder } from '../close/end-order';
 import { ExtendDeadline, type NewDeadline } from '../deadline/deadline';
 import { type Actor, byOperator } from '../model/transition';
 import { checkBulk } from '../input/check-input';
 import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../model/order-filter';
 import { LIMITS } from '../model/order-policies';
-import { ListOrders } from '../read/list-orders';
-import { CloseOrder } from './close-order';
+import { ListOrders } from '../read/read-orders';
 
 /** Who acts. An action on many orders must have a name in their histories. */
 export interface BulkOptions {
@@ -63,7 +62,6 @@ export interface BulkResult {
   readonly next: string | null;
 }
 
-/** The result of a single action. */
 interface Result {
   readonly outcome: string;
   readonly code?: string;
@@ -77,10 +75,8 @@ const LANES = 4;
 
 /** After this time, no further order is begun. */
 const BUDGET_MS = 10_000;
-
 const SAMPLE = 20;
 
-/** Runs a single action on the orders of a filter, newest first. */
 @Injectable()
 export class BulkRun {
   constructor(

@@ -15,7 +15,6 @@ import {
   PAYMENT_REFUND,
 } from '../model/order-timeouts';
 
-/** Whose data to show, and why. */
 interface RevealRequest {
   readonly orderId: string;
   readonly reason: string;
@@ -29,7 +28,6 @@ export interface PersonalData {
   readonly evidence: readonly Evidence[];
 }
 
-/** One stored answer or report. */
 interface Evidence {
   readonly of: 'history' | 'attempt' | 'unmatched' | 'refund';
   /** The version of the history entry, or the provider and reference of the payment. */
@@ -85,7 +83,6 @@ const personalSql = statements((schema) => {
         FROM ${schema}.orders o WHERE o.id = $1`;
 });
 
-/** What an operator does that concerns orders without changing them. */
 interface OperatorNote {
   readonly by: Actor;
   readonly reason: string;
@@ -128,7 +125,6 @@ const refundedSql = statements((schema) => ({
   refunded: `SELECT order_id FROM ${schema}.refund WHERE number = ANY($1::text[])`,
 }));
 
-/** Undefined: the key of the timeout names no order. */
 function orderOf({ kind, key }: TimeoutRef): string | undefined {
   if (kind === ORDER_REMINDER) return parseReminderKey(key).orderId;
   return [ORDER_PAYMENT, ORDER_LATE_WATCH, PAYMENT_RECONCILIATION].includes(kind) ? key : undefined;

@@ -16,7 +16,7 @@ import {
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep } from '../sql/order-transaction';
 import { refundTimeout } from '../model/order-timeouts';
 import { neededPayments } from '../model/decide-claim';
-import { SettledPayments } from '../sql/handled-payments';
+import { SettledPayments } from '../sql/keep-unmatched-money';
 import {
   type UnmatchedPayment,
   UnmatchedRows,
@@ -31,10 +31,9 @@ import {
   unmatchedFromAttempt,
 } from '../model/unmatched-money';
 import { PaymentWatch } from '../unmatched/payment-watch';
-import { RefundRows } from '../unmatched/refund-rows';
+import { RefundRows } from '../unmatched/refunds';
 import { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
 
-/** Before every id. */
 const BEGINNING = '00000000-0000-0000-0000-000000000000';
 
 /** Which unmatched payments to list. */

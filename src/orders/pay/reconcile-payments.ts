@@ -34,7 +34,7 @@ import { type ActionContext, type LookUpOptions, contextOf } from '../model/tran
 import { type LockedContext } from '../model/unmatched-money';
 import { PaymentWatch } from '../unmatched/payment-watch';
 import { OrderTransaction } from '../sql/order-transaction';
-import { ReadOrder } from '../read/read-order';
+import { ReadOrder } from '../read/read-orders';
 import { MarkPaid } from './mark-paid';
 import { isPaidByReports, released } from '../model/money';
 import { paymentFound } from '../model/reported-payment';
@@ -81,10 +81,8 @@ export class ReleaseClaims {
     const attempts = order.attempts.map((one) => (lost.includes(one) ? released(order.status, one) : one));
     const changed = attempts.filter((one) => !order.attempts.includes(one));
     const evidence = { lost: lost.map(({ provider, reference }) => ({ provider, reference })) };
-    await store.writeAttempts(
-      tx,
-      changed.map((attempt) => ({ attempt, evidence: { reason: REASON } })),
-    );
+    const writes = changed.map((attempt) => ({ attempt, evidence: { reason: REASON } }));
+    await store.writeAttempts(tx, writes);
     const after = {
       ...order,
       ...(await this.transaction.amend(tx, order, {}, { by, reason: REASON, evidence })),
@@ -96,7 +94,7 @@ export class ReleaseClaims {
     return after;
   }
 
-  private async lostBy(order: LockedOrder, tx: LockedContext['tx']): Promise<readonly PaymentAttempt[]> {
+  private async lostBy(order: LockedOrder, tx: EntityManager): Promise<readonly PaymentAttempt[]> {
     const claims = order.attempts.filter(isClaim);
     if (claims.length === 0) return [];
     const contested = await this.transaction.store.contested.lostBy(tx, order.id);
@@ -148,10 +146,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     return order ? unneededReports(order, attempts) : [];
   }
 
-  /**
-   * Each order is paid by itself, which locks its timeouts and its stock. Two batches must not lock those of their orders
-   * in different orders.
-   */
+  /** Each order is paid by itself. Two batches must not lock timeouts and stock of their orders in two orders. */
   private async lockInOrder(
     due: readonly Due[],
     orders: ReadonlyMap<string, LockedOrder>,
@@ -161,10 +156,8 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const affected = paid.flatMap(({ key }) => orders.get(key) ?? []);
     if (affected.length < 2) return;
     await this.scheduler.lock(tx, affected.flatMap(allTimeouts));
-    await this.store.lockStock(
-      tx,
-      affected.map(({ id }) => id),
-    );
+    const ids = affected.map(({ id }) => id);
+    await this.store.lockStock(tx, ids);
   }
 
   private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
@@ -210,7 +203,6 @@ export class CheckPayment {
     private readonly readOrder: ReadOrder,
   ) {}
 
-  /** Returns the order after the look-ups. A provider that does not respond changes nothing. */
   async execute(
     orderId: string,
     { by, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},

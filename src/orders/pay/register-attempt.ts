@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { PaymentProviders } from '../../payments';
 import { draftAttempt } from '../model/money';
 import { checkNewAttempt } from '../input/check-input';
-import { type NewAttempt, type OrderAttempt, type ProviderRejection, refuseProvider } from '../model/new-order';
+import {
+  type NewAttempt,
+  type OrderAttempt,
+  type ProviderRejection,
+  refuseProvider,
+  withAccount,
+} from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { OrderPolicies } from '../model/order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../model/order-timeouts';
@@ -16,7 +22,6 @@ import {
   type LockedOrder,
 } from '../model/order';
 import { limitTime, registerAttempt } from '../sql/attempts';
-import { withAccount } from '../model/reported-payment';
 import { type ActionOptions, type ActionContext, contextOf } from '../model/transition';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
@@ -93,7 +98,6 @@ export class RegisterAttempt {
     return { outcome: known ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
   }
 
-  /** Why this order accepts no further attempt of this provider. */
   private refuse({ merchantId, attempts }: LockedOrder, attempt: PaymentAttempt): AttemptRefusal | undefined {
     const { maxAttempts, unknownProviders } = this.policies.of(merchantId);
     if (attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };

@@ -19,8 +19,13 @@ import { OrderPolicies } from '../model/order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout } from '../model/order-timeouts';
 import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
 import { readViews, toView } from '../sql/order-rows';
-import { type PlaceRejection, type PlaceResult, refuseProvider } from '../model/new-order';
-import { type OrderDraft, placedOrder } from '../model/order-draft';
+import {
+  type PlaceRejection,
+  type PlaceResult,
+  refuseProvider,
+  type OrderDraft,
+  placedOrder,
+} from '../model/new-order';
 
 /** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends ExpectedRollback {
@@ -29,9 +34,7 @@ class Refusal extends ExpectedRollback {
   }
 }
 
-/** How to run the transaction. */
 interface PlaceMode {
-  /** The transaction to use. */
   readonly tx?: Transaction | undefined;
   /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
@@ -112,10 +115,8 @@ export class PlaceDrafts {
       ...earlyMoneyTimeout(order, row.has_money, draft.by.traceparent),
     ]);
     await this.scheduler.schedule(timeouts, { tx });
-    const results = await this.presentResults(
-      tx,
-      drafts.filter((draft) => !inserted.has(draft.id)),
-    );
+    const known = drafts.filter((draft) => !inserted.has(draft.id));
+    const results = await this.presentResults(tx, known);
     for (const { draft, order } of placed) {
       const { attempt, metadata = null } = draft.input;
       const attempts = attempt ? [draftAttempt(order, attempt, order.createdAt)] : [];
@@ -124,24 +125,15 @@ export class PlaceDrafts {
       results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
     }
     // Last, because these goods are locked from here to the commit.
-    await this.reserve(
-      tx,
-      placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.lines })),
-    );
+    const demands = placed.map(({ draft: { id, merchantId, lines } }) => ({ orderId: id, merchantId, lines }));
+    const outcome = await this.inventory.reserve(tx, demands);
+    if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
     // A listener may end the order at once, and with it the reservation.
-    await this.insert.tell(
-      tx,
-      placed.map(({ row }) => row),
-    );
+    const rows = placed.map(({ row }) => row);
+    await this.insert.tell(tx, rows);
     return results;
   }
 
-  private async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<void> {
-    const outcome = await this.inventory.reserve(tx, demands);
-    if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
-  }
-
-  /** Results of orders that exist: replays or conflicts. */
   private async presentResults(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
     const results = new Map<string, PlaceResult>();
     if (drafts.length === 0) return results;
@@ -317,7 +309,6 @@ function stockRejections(
   return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
 }
 
-/** Pure: returns the rejection of an order that lacks stock. */
 function stockRejection({ unknownSkus, shortages }: UnfitDemand): PlaceRejection {
   return unknownSkus.length > 0 ? { code: 'UNKNOWN_SKU', skus: unknownSkus } : { code: 'OUT_OF_STOCK', shortages };
 }

@@ -5,8 +5,7 @@ import { PaymentProviders } from '../../payments';
 import { checkNewOrders } from '../input/check-input';
 import { type ActionOptions, contextOf, outboxEvent } from '../model/transition';
 import { OrderEventLog } from '../listeners/order-listeners';
-import { type NewOrder, type PlaceResult } from '../model/new-order';
-import { draftOrder, namesOf, type OrderDraft } from '../model/order-draft';
+import { type NewOrder, type PlaceResult, draftOrder, namesOf, type OrderDraft } from '../model/new-order';
 import { OrderPolicies } from '../model/order-policies';
 import { PlaceDrafts } from './place-drafts';
 
@@ -147,7 +146,6 @@ export class AnnounceRefusals {
     });
   }
 
-  /** Resolves once the event is stored. */
   execute(refused: RefusedOrder): Promise<void> {
     return this.groups.run(refused);
   }

@@ -10,10 +10,8 @@ import {
   PAYMENT_REFUND,
 } from '../model/order-timeouts';
 
-/** Orders with the same piece missing. */
 interface Incomplete {
   readonly count: number;
-  /** The first ids, three at most. */
   readonly ids: readonly string[];
 }
 
@@ -21,7 +19,6 @@ interface Incomplete {
 interface Pieces {
   /** Orders that nothing will close. */
   readonly withoutTimeout: Incomplete;
-  /** Orders that have stock, and do not exist or have ended without a sale. */
   readonly withoutOrder: Incomplete;
 }
 
@@ -44,7 +41,6 @@ export async function findPieces(dataSource: DataSource, schema: string): Promis
   return { withoutTimeout, withoutOrder };
 }
 
-/** Orders that are past their deadline and still looked up. */
 interface Waiting {
   readonly count: number;
   /** Of the order that has waited for longest. */
@@ -89,10 +85,7 @@ export function findFailingProviders(
   );
 }
 
-/**
- * The providers that may still be asked about an attempt. A process that handles deadlines must know all of them, or it
- * parks their orders.
- */
+/** Providers that may still be asked. A process that handles deadlines must know all of them, or parks their orders. */
 export async function openAttemptProviders(dataSource: DataSource, schema: string): Promise<string[]> {
   const rows = await ownQuery<{ provider: string }[]>(
     dataSource,

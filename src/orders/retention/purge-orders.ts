@@ -6,7 +6,7 @@ import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
 import { OrderListeners } from '../listeners/order-listeners';
 import { type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
-import { rememberBookedSql } from '../sql/handled-payments';
+import { rememberBookedSql } from '../sql/keep-unmatched-money';
 import { type Actor, type OperatorOptions } from '../model/transition';
 import {
   ORDER_LATE_WATCH,
@@ -32,10 +32,7 @@ interface PageRow {
   readonly due: string[];
 }
 
-/**
- * In the order of the references between rows. The history comes last, because its trigger allows deletions only
- * without an order.
- */
+/** In the order of their references. The history comes last: its trigger allows deletions only without an order. */
 const TABLES = [
   { table: 'refund', key: 'order_id' },
   { table: 'payment_attempt', key: 'order_id' },
@@ -141,10 +138,7 @@ const eraseSql = statements((schema) => {
   };
 });
 
-/**
- * One statement, because attempt and refund reference each other by the changed columns, and constraints are checked at
- * its end.
- */
+/** One statement: attempt and refund refer to each other by what changes, and constraints are checked at its end. */
 function referencesSql(schema: string, isOpenName: string): string {
   const isNamed = (row: string): string =>
     `${row}.provider = n.provider AND ${row}.reference = n.reference AND ${row}.merchant_account = n.merchant_account`;
@@ -231,7 +225,6 @@ function timeoutsOf(schema: string): string[] {
   ];
 }
 
-/** Unmatched money that names the order or one of its attempts. */
 function unmatchedMoney(schema: string): string {
   const money = `${schema}.unmatched_payment p`;
   return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)
@@ -249,7 +242,6 @@ export type PurgedKind = 'orders' | 'idempotencyKeys' | 'settledMoney';
 export interface PurgedPage {
   /** Number of deleted rows. An order with all of its rows counts as one. */
   readonly purged: number;
-  /** Where the next page begins; absent at the end of the table. */
   readonly next?: readonly string[];
 }
 

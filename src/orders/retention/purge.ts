@@ -14,7 +14,6 @@ import { InvalidOptionsError, withoutUndefined } from '../../errors';
 import { isSettled } from '../model/unmatched-money';
 import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage, PurgeOrders } from './purge-orders';
 
-/** Injection token of ResolvedRetentionOptions. */
 export const RESOLVED_RETENTION = Symbol('order-timeout:resolved-retention');
 
 /** Injection token of the steps of a purge, one for each kind that is not kept forever. */
@@ -31,12 +30,9 @@ export interface PurgeRun extends PurgeCounts {
 
 /** The longest time of one run. Purging is not urgent, and deadlines come first. */
 const BUDGET_MS = 1_000;
-
 const NONE: PurgeCounts = { orders: 0, idempotencyKeys: 0, settledMoney: 0 };
 
-/**
- * Deletes data whose retention has ended, in bounded steps. Several instances share the work by skipping locked rows.
- */
+/** Deletes data whose retention has ended, in bounded steps. Instances share the work by skipping locked rows. */
 @Injectable()
 export class Purge {
   private stepsLeft: readonly PurgeStep[] = [];
@@ -48,7 +44,6 @@ export class Purge {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Whether any kind is purged. */
   get isOn(): boolean {
     return this.steps.length > 0;
   }
@@ -108,7 +103,6 @@ const FIRST_PAUSE_MS = 60_000;
 
 /** Pause between two runs of a walk: at most half of the time is spent on purging. */
 const PAUSE_MS = 1_000;
-
 const RUN_LIMIT_MS = 600_000;
 
 /** Runs the purge in the background, from one minute after the start. */
@@ -162,7 +156,6 @@ interface Rows {
   readonly table: string;
   /** Primary key columns with their types, and a value before the first row. */
   readonly key: readonly { readonly name: string; readonly type: string; readonly beginning: string }[];
-  /** SQL condition on a row `r` in addition to its age. */
   readonly condition: string;
 }
 
@@ -208,7 +201,6 @@ export class PurgeRows implements PurgeStep {
   }
 }
 
-/** The kinds that are not kept forever. */
 export function purgeSteps(
   database: Database,
   inventory: Inventory,
@@ -229,7 +221,6 @@ export function idempotencyKeys(schema: string): Rows {
   return { kind: 'idempotencyKeys', table: `${schema}.idempotency_key`, key, condition: 'true' };
 }
 
-/** Unmatched money that needs no more action. */
 export function settledMoney(schema: string): Rows {
   const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
   // A settled row stays as long as the attempt that it is about: only the row lets a person reopen it, and without it the
@@ -288,7 +279,6 @@ export interface RetentionOptions {
 export type ResolvedRetentionOptions = Required<RetentionOptions>;
 
 const HOUR_MS = 3_600_000;
-
 const DAY_MS = 24 * HOUR_MS;
 
 /** A hundred years, because PostgreSQL must be able to subtract it from the current time. */

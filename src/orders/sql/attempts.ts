@@ -86,7 +86,6 @@ export async function registerAttempt(
   return row && { hasMoney: row.has_money };
 }
 
-/** Sets the time limit of an attempt that was registered without one or with an earlier one. */
 export async function limitTime(
   tx: EntityManager,
   database: Database,
@@ -186,12 +185,10 @@ export class ContestedRows {
     await tx.query(rowsSql(this.database).complete, nameParameters(payments));
   }
 
-  /** Closes what told a person that a part of these payments is too much. */
   async closeExcess(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     if (payments.length > 0) await tx.query(rowsSql(this.database).excess, nameParameters(payments));
   }
 
-  /** The payments of this order that another order may have got. */
   async lostBy(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
     return (await tx.query<Row[]>(rowsSql(this.database).lost, [orderId])).map(toKey);
   }

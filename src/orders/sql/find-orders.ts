@@ -7,7 +7,6 @@ interface PositionRow {
   readonly created_at: Date;
 }
 
-/** One step through the list. */
 export interface FoundOrders {
   readonly found: readonly OrderPosition[];
   /** Where this step ended before it had enough. Undefined: at the end of the list, or it has enough. */
@@ -55,9 +54,7 @@ const NEWEST_FIRST = 'ORDER BY s.created_at DESC, s.id DESC';
 
 /** The statements for one filter. Only conditions that are wanted are in them, so that the planner can use the index. */
 class Scan {
-  /** The parameters of the whole statement. */
   readonly values: unknown[] = [];
-  /** The parameters of the source alone. */
   readonly sourceValues: readonly unknown[];
   private readonly source: string;
   private readonly checks: string;

@@ -4,11 +4,10 @@ import { Database, statements } from '../../database';
 import { PaymentProviders } from '../../payments';
 import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
 import { draftAttempt } from '../model/money';
-import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../model/order-draft';
+import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../model/new-order';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
 
-/** An order that did not exist before. */
 export interface InsertedRow {
   readonly id: string;
   readonly expires_at: Date;
@@ -17,26 +16,21 @@ export interface InsertedRow {
   readonly attempt_taken: boolean;
   /** Its payment was reported before it was placed. */
   readonly has_money: boolean;
-  /** Undefined: the order is not announced. */
   readonly event: OutboxEntry | undefined;
 }
 
-/** New orders as the statement takes them. */
 export interface Insertion {
   readonly values: readonly string[];
   readonly events: ReadonlyMap<string, PlacedEvent>;
 }
 
-/** The existing rows with an order's id and idempotency key. */
 export interface PresentRow {
   readonly id: string;
   readonly order_fingerprint: string | null;
   readonly key_fingerprint: string | null;
 }
 
-/**
- * Writes new orders with lines, history, first attempt, and idempotency key in one statement, for any number of orders.
- */
+/** Writes new orders with lines, history, first attempt, and idempotency key in one statement. */
 @Injectable()
 export class InsertOrders {
   private readonly insertSql: string;
@@ -57,17 +51,13 @@ export class InsertOrders {
     return { values: json.map((values) => JSON.stringify(values)), events };
   }
 
-  /**
-   * Returns the new orders. Orders whose id or idempotency key exists are left out. The events are written, and are still
-   * to be told to the listeners.
-   */
+  /** Returns the orders that did not exist. Their events are written, and are still to be told to the listeners. */
   async execute(tx: EntityManager, { values, events }: Insertion): Promise<InsertedRow[]> {
     const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(this.insertSql, [...values]);
     if (events.size > 0) announceAfterCommit(tx);
     return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
   }
 
-  /** Tells the listeners of the events of these orders. */
   tell(tx: EntityManager, rows: readonly InsertedRow[]): Promise<void> {
     const events = rows.flatMap(({ event }) => event ?? []);
     return events.length > 0 ? this.events.tell(tx, events) : Promise.resolve();
@@ -161,7 +151,6 @@ function isoText(instant: string): string {
   return `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** A row of the attempts to be inserted. */
 const WANTED = {
   provider: 'a.provider',
   reference: 'a.reference',

@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
-import { Database, statements, storableJson } from '../../database';
+import { Database, statements, storableJson, storableText } from '../../database';
 import { present } from '../../errors';
 import { OrderEventLog } from '../listeners/order-listeners';
-import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../model/transition';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
+import { type HandledPayment } from '../model/decide-claim';
+import {
+  BOOKED_STATUSES,
+  accountOfAttempt,
+  type AttemptKey,
+  isSameAttempt,
+  type PaidSource,
+  type PaymentNames,
+} from '../model/order';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
@@ -139,10 +147,7 @@ function orderIdOf(isSame: string, isVouched: string): string {
                ELSE COALESCE(${known}, ${told}) END`;
 }
 
-/**
- * SQL: whether the provider has stated both, and they are two payments. One whose transaction id is the reference cannot be
- * told from the other.
- */
+/** SQL: whether the provider has stated both, and they are two payments. An id that is the reference tells nothing. */
 function isOtherPayment(row: string, other: string): string {
   const [known, told] = [`${row}.evidence->>'transactionId'`, `${other}.evidence->>'transactionId'`];
   return `COALESCE(${row}.source = 'provider' AND ${other}.source = 'provider' AND ${known} <> ${told} AND ${told} <> ${other}.reference, false)`;
@@ -227,4 +232,170 @@ const accountSql = statements((schema) => ({
           SELECT * FROM ${schema}.unmatched_payment o
            WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`,
   resolve: `UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''`,
+}));
+
+/** The table with the key of the hashes, which nobody needs to read but the service. */
+export const PAYMENT_NAME_KEY = 'payment_name_key';
+
+export interface HandledRow {
+  readonly provider: string;
+  readonly reference: string;
+  readonly account: string;
+  readonly fate: HandledPayment['fate'];
+  readonly order_id: string | null;
+  readonly source: PaidSource;
+  readonly amount: string | null;
+  readonly currency: string | null;
+  readonly is_other: boolean;
+}
+
+type Claimed = AttemptKey & { readonly source: PaidSource; readonly isAssigned?: boolean };
+
+/**
+ * Whether a person or another order has dealt with this payment, so that no order may count on it. A mere report about an
+ * erased or purged order does not outweigh the word of a provider.
+ */
+export function isHandled(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return dealtWith(handled, money).length > 0;
+}
+
+/** Whether the provider confirms what a person has settled and no order had. Its order books it as settled. */
+export function isSettledBefore(handled: readonly HandledPayment[], money: Claimed): boolean {
+  const fates = dealtWith(handled, money).map(({ fate }) => fate);
+  return money.source === 'provider' && fates.length > 0 && fates.every((fate) => fate === 'settled');
+}
+
+/**
+ * Whether the provider confirms a payment that an order had, too, before it was erased or purged, or that a person has
+ * settled. A mere report did not take it from this order, but a person must find out whose money it is, and whether it is
+ * still there.
+ */
+export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return money.source === 'provider' && money.isAssigned !== true && handled.some((one) => isMeant(one, money));
+}
+
+function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
+  return handled.filter((one) => isMeant(one, money) && (one.fate === 'settled' || isTold(one, money)));
+}
+
+/**
+ * Whether this is a repetition of a payment that needs nothing more. Another amount does not repeat it, and the word of a
+ * provider does not repeat a report.
+ */
+export function isRepetition(
+  handled: readonly HandledPayment[],
+  money: Claimed & { readonly amount: bigint; readonly currency: string },
+): boolean {
+  const isSame = ({ amount, currency }: HandledPayment): boolean =>
+    amount === null || (amount === money.amount && currency === money.currency);
+  return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
+}
+
+/** A transaction id that is only reported does not make a second payment of one that was dealt with. */
+function isMeant(one: HandledPayment, money: Claimed): boolean {
+  const isReport = money.source === 'report' && money.isAssigned !== true;
+  return isSameAttempt(one, money) && (isReport || !one.isOther);
+}
+
+function isTold({ source }: HandledPayment, money: Claimed): boolean {
+  return source === 'provider' || money.source === 'report';
+}
+
+/** SQL: the names of payments; `namesParameters` has the parameters. */
+export const NAMED = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
+
+export function namesParameters(names: readonly PaymentNames[]): unknown[] {
+  return [
+    names.map(({ provider }) => provider),
+    names.map(({ reference }) => reference),
+    names.map((name) => accountOfAttempt(name) ?? ''),
+    names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+  ];
+}
+
+/**
+ * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON.
+ * `is_other`: one reference with two transaction ids. Without an account, only the transaction id proves that both are one.
+ */
+export function handledSql(schema: string): string {
+  const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
+  const rows = `SELECT o.*, false AS is_other FROM ${schema}.handled_payment o`;
+  return `
+    SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
+             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other))
+      FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
+           LATERAL (
+             SELECT o.*, (o.transaction = x.transaction) IS FALSE AS is_other FROM ${schema}.handled_payment o WHERE o.reference = x.reference
+             UNION ALL ${rows} WHERE o.reference = x.transaction
+             UNION ALL ${rows} WHERE o.transaction = x.reference
+             UNION ALL ${rows} WHERE o.transaction = x.transaction OFFSET 0) h
+     WHERE h.merchant_account = n.account
+           OR '' IN (h.merchant_account, n.account) AND h.transaction = x.transaction`;
+}
+
+export function toHandled(row: HandledRow): HandledPayment {
+  const { provider, reference, account, fate, source, currency } = row;
+  const merchantAccount = account === '' ? null : account;
+  const amount = row.amount === null ? null : BigInt(row.amount);
+  const what = { provider, reference, merchantAccount, fate, source, currency, amount };
+  return { ...what, orderId: row.order_id, isOther: row.is_other };
+}
+
+/** SQL: stores what is left of settled unmatched money. @param which a condition on the row `p` */
+export function rememberSettledSql(schema: string, which: string): string {
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate)
+    SELECT ${schema}.payment_name(p.provider, p.reference),
+           ${schema}.payment_name(p.provider, p.evidence->>'transactionId'), p.merchant_account, p.amount, p.currency,
+           p.source, 'settled'
+      FROM ${schema}.unmatched_payment p WHERE ${which}`;
+}
+
+/**
+ * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
+ * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
+ */
+export function rememberBookedSql(schema: string, isOpenName: string): string {
+  const isRefunded = (attempt: string): string => `EXISTS (SELECT 1 FROM ${schema}.refund r
+     WHERE r.provider = ${attempt}.provider AND r.reference = ${attempt}.reference
+       AND r.merchant_account = ${attempt}.merchant_account)`;
+  const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
+           CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
+      FROM ${schema}.payment_attempt a
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(s.provider, s.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), s.paid_amount, s.paid_currency, 'provider', 'refunded', s.order_id
+      FROM ${schema}.payment_attempt s JOIN ${schema}.payment_attempt a USING (order_id, provider)
+     WHERE s.order_id = ANY($1::text[]) AND s.reference = s.transaction_id AND NOT s.registered AND ${isRefunded('s')}
+           AND a.registered AND a.paid_source = 'provider' AND ${isOpenName}`;
+}
+
+@Injectable()
+export class SettledPayments {
+  constructor(private readonly database: Database) {}
+
+  /** @param id of the row in unmatched_payment. */
+  async remember(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(settledSql(this.database).remember, [id]);
+  }
+
+  async forget(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(settledSql(this.database).forget, [id]);
+  }
+}
+
+const settledSql = statements((schema) => ({
+  remember: rememberSettledSql(schema, 'p.id = $1'),
+  forget: `
+      DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
+       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
+             AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`,
 }));

@@ -14,16 +14,13 @@ import {
   toAttempt,
   toOrder,
 } from './order-rows';
-import { type HandledRow, handledSql, NAMED, namesParameters, toHandled } from './handled-payments';
+import { type HandledRow, handledSql, NAMED, namesParameters, toHandled } from './keep-unmatched-money';
 
-/** A batch of orders as read under its locks. */
 export interface LockedBatch {
-  /** The database's time, read after the locks were taken. */
   readonly now: Date;
   readonly orders: ReadonlyMap<string, LockedOrder>;
   /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
   readonly adoptable: readonly AdoptablePayment[];
-  /** Orders that another transaction has locked. Only with `skip-locked`. */
   readonly busy: ReadonlySet<string>;
 }
 
@@ -41,7 +38,6 @@ interface UnderLock {
   readonly adoptable: AdoptableRow[] | null;
 }
 
-/** A row of unowned money as JSON. */
 interface UnownedRow {
   readonly id: string;
   readonly provider: string;
@@ -64,7 +60,6 @@ interface AdoptableRow extends UnownedRow {
 const UNOWNED_COLUMNS =
   'p.id, p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence, p.created_at';
 
-/** An attempt with the alias `a`. */
 const ATTEMPT = {
   provider: 'a.provider',
   reference: 'a.reference',
@@ -215,7 +210,6 @@ const sameSql = statements((schema) => {
 /** Knows the merchant account of attempts that name none, by provider. */
 export type DefaultAccounts = Pick<PaymentProviders, 'get'>;
 
-/** SQL expressions of an attempt. */
 interface AttemptColumns {
   readonly provider: string;
   readonly reference: string;
@@ -223,10 +217,8 @@ interface AttemptColumns {
   readonly account: string;
 }
 
-/** SQL expressions for an attempt that is about to be registered. */
 interface Wanted extends AttemptColumns {
   readonly orderId: string;
-  /** Whether an attempt without an account may be this one. */
   readonly mayBeUnknown: string;
 }
 

@@ -23,15 +23,11 @@ export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount
   o.grace_ms, o.reminder_offsets_ms, o.closing_reason, o.created_at, o.closed_at, o.paid_at,
   o.erased_at`;
 
-/**
- * Columns of an attempt for json_agg. The table's alias must be `a`. Money is text, because JSON numbers cannot hold a
- * bigint.
- */
+/** Columns of an attempt with the alias `a`, for json_agg. Money is text: JSON numbers cannot hold a bigint. */
 export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.resolved_account, a.status, a.amount::text AS amount,
   a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
   a.refunded_amount::text AS refunded_amount, a.transaction_id, a.paid_source`;
 
-/** A row with ORDER_COLUMNS as the driver returns it. */
 export interface OrderRow {
   readonly id: string;
   readonly merchant_id: string;
@@ -50,7 +46,6 @@ export interface OrderRow {
   readonly erased_at: Date | null;
 }
 
-/** A row with ATTEMPT_COLUMNS as json_agg returns it. */
 export interface AttemptRow {
   readonly order_id: string;
   readonly provider: string;
@@ -136,14 +131,12 @@ interface ViewRow extends OrderRow {
   readonly attempts: AttemptRow[] | null;
 }
 
-/** An order as shown to callers, and as stored. */
 export interface ReadOrderRow {
   readonly view: OrderView;
   readonly order: Order;
   readonly now: Date;
 }
 
-/** Reads orders with lines and attempts in one statement. */
 export async function readViews(
   tx: EntityManager,
   database: Database,
@@ -172,7 +165,6 @@ const viewsSql = statements(
         FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`,
 );
 
-/** Pure: returns the public view of an order at `now`. */
 export function toView(
   order: Order,
   lines: readonly OrderLineView[],
@@ -220,7 +212,6 @@ function toAttemptView(attempt: PaymentAttempt): AttemptView {
   };
 }
 
-/** Attempts, and the database's time when they were read. */
 export interface AttemptsNow {
   readonly now: Date;
   readonly attempts: readonly PaymentAttempt[];
@@ -270,9 +261,7 @@ const attemptsSql = statements(
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`,
 );
 
-/**
- * Whether an order has gone through this bulk action, whose id is then in its history. Call it under the lock of the order.
- */
+/** Whether the history of an order has this bulk action. Call it under the lock of the order. */
 export async function isActionNoted(
   tx: EntityManager,
   database: Database,
@@ -297,7 +286,6 @@ export class OrderMerchants {
     return row?.merchant_id;
   }
 
-  /** Whether any of these orders belongs to another merchant. */
   async hasOther(tx: EntityManager, orderIds: readonly string[], merchantId: string): Promise<boolean> {
     return (await tx.query<unknown[]>(merchantsSql(this.database).others, [orderIds, merchantId])).length > 0;
   }

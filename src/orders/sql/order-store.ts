@@ -70,7 +70,6 @@ export class OrderStore {
     await writeAttempts(tx, this.database, others);
   }
 
-  /** Writes the attempt of a payment that was not registered. False: another order has it. */
   insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean> {
     return insertPaid(tx, this.database, write);
   }
@@ -105,7 +104,6 @@ export class OrderStore {
     return resolvedAccount === null ? attempt : { ...attempt, resolvedAccount };
   }
 
-  /** Records the account of an attempt of a locked order that was registered without one. */
   async resolveAccount(tx: EntityManager, { provider, reference }: AttemptKey, account: string): Promise<void> {
     await tx.query(storeSql(this.database).resolve, [provider, reference, account]);
   }
@@ -175,7 +173,6 @@ export class OrderStore {
     return { now, attempts: attempts.map((attempt) => this.resolved(attempt)) };
   }
 
-  /** Reads an order without a lock. Needs no transaction. */
   async read(orderId: string): Promise<Order | undefined> {
     const [row] = await this.database.query<OrderRow[]>(storeSql(this.database).read, [orderId]);
     return row && toOrder(row);
@@ -195,14 +192,11 @@ export class OrderStore {
     return this.inventory.lockAll(tx, orderIds);
   }
 
-  /**
-   * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction has locked.
-   */
+  /** Locks the stock of these orders without waiting. Returns the orders whose stock another transaction has locked. */
   ordersWithLockedStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.inventory.lockFree(tx, orderIds);
   }
 
-  /** Reserves the goods of a closed order again. False: they are sold, and nothing was written. */
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     return this.inventory.reserveAgain(tx, orderId);
   }

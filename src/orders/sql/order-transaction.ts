@@ -1,21 +1,90 @@
-import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { type JsonObject } from '../../outbox';
+import { isMoney } from '../input';
+import { bookMoney, type Booking, moneyReceived } from '../model/money';
+import { decideClaim, namesOfMoney, unownedMoney } from '../model/decide-claim';
+import {
+  type LockedOrder,
+  isSameAttempt,
+  type ClosingReason,
+  type Order,
+  type OrderView,
+  isUndecided,
+} from '../model/order';
+import { isHandled } from './keep-unmatched-money';
+import { type AdoptablePayment, type LockedBatch } from './lock-orders';
+import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';
 import { Database, statements, storableJson, type Transaction } from '../../database';
-import { type JsonObject } from '../../outbox';
-import { type ClosingReason, type LockedOrder, type Order, type OrderView, isUndecided } from '../model/order';
 import { paymentTimeout } from '../model/order-timeouts';
-import { moneyReceived } from '../model/money';
 import { type ActionContext, type Transition } from '../model/transition';
-import { adoptUnmatched } from './adopt-unmatched';
-import { OrderStore } from './order-store';
 import { ORDER_COLUMNS, type OrderRow, readViews, toOrder } from './order-rows';
 
-/** An order under its lock, with the context to work on it. */
+/**
+ * Books payments that were reported before their orders, or before their attempts were registered. Returns the changed
+ * batch. It also runs at the deadline: neither of two concurrent transactions, one with the report and one that places
+ * the order, sees the other.
+ */
+export async function adoptUnmatched(tx: EntityManager, store: OrderStore, batch: LockedBatch): Promise<LockedBatch> {
+  if (batch.adoptable.length === 0) return batch;
+  const orders = new Map(batch.orders);
+  for (const adoptable of batch.adoptable) {
+    const order = orders.get(adoptable.orderId);
+    // Another merchant account may use the same reference.
+    const isIts = order?.attempts.some((attempt) => isSameAttempt(store.resolved(attempt), adoptable)) === true;
+    if (order && (adoptable.namesOrder || isIts))
+      orders.set(order.id, await adopt(tx, store, order, adoptable, batch.now));
+  }
+  return { ...batch, orders, adoptable: [] };
+}
+
+/**
+ * Money of an attempt that belongs to another order, or that another order counts on, stays where it is. So does what is
+ * no money: a release before stored whatever a provider stated.
+ */
+async function adopt(
+  tx: EntityManager,
+  store: OrderStore,
+  order: LockedOrder,
+  adoptable: AdoptablePayment,
+  now: Date,
+): Promise<LockedOrder> {
+  const told = unownedMoney(adoptable, now);
+  if (!isMoney(told)) return order;
+  const booking = bookMoney(order, told);
+  const { money } = booking;
+  const same = await store.samePaymentsLocked(tx, namesOfMoney(told, money));
+  if (decideClaim(order, money, same, booking.wasBooked) === 'refused') return order;
+  if (!booking.wasBooked && isHandled(same.handled, money)) return order;
+  // What a person has settled counts as none, so the row stays the one that shows it.
+  if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
+  if (!(await store.holdUnmatched(tx, [adoptable]))) return order;
+  // It was registered for another order in the meantime. A person must find out whose it is.
+  if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
+  await store.closeUnmatched(tx, [adoptable]);
+  return booking.after;
+}
+
+/**
+ * Writes the changes of a booking to the attempts of a locked order. Returns false and writes nothing if the
+ * unregistered attempt has been registered for another order in the meantime.
+ */
+export async function writeBooking(
+  tx: EntityManager,
+  store: OrderStore,
+  { changed, isNew, holder }: Booking,
+  evidence: JsonObject,
+): Promise<boolean> {
+  if (isNew && !(await store.insertPaid(tx, { attempt: holder, evidence }))) return false;
+  const others = changed.filter((attempt) => !isNew || attempt !== holder).map((attempt) => ({ attempt, evidence }));
+  await store.writeAttempts(tx, others);
+  return true;
+}
+
 export interface LockedOrderContext {
   readonly tx: EntityManager;
   readonly order: LockedOrder;
-  /** The database's time, read under the lock. */
   readonly now: Date;
 }
 
@@ -25,7 +94,6 @@ export interface Why {
   readonly reason: string;
 }
 
-/** The fields of an order that may change without a change of its status. */
 interface Amendment {
   readonly expiresAt?: Date;
   readonly autoClose?: boolean;
@@ -53,7 +121,6 @@ export class OrderTransaction {
     return this.withOrderOr<T | typeof NOT_FOUND>(orderId, caller, work, () => NOT_FOUND);
   }
 
-  /** The same, and `missing` if the order does not exist. */
   withOrderOr<T>(
     orderId: string,
     caller: Transaction | undefined,
@@ -102,7 +169,6 @@ export class OrderTransaction {
     return toOrder(row);
   }
 
-  /** The current view of the order in this transaction. */
   async view(tx: EntityManager, orderId: string): Promise<OrderView> {
     const found = (await readViews(tx, this.database, [orderId])).get(orderId);
     if (!found) throw new Error(`order ${orderId} disappeared under its lock`);
@@ -124,17 +190,12 @@ const amendSql = statements(
       SELECT ${ORDER_COLUMNS} FROM amended o`,
 );
 
-/**
- * It was booked while another session held its stock, or the order would have ended. Only its timeout makes it PAID.
- */
+/** Booked while another session held its stock, or the order would have ended. Only its timeout makes it PAID. */
 export function isPaidFor(order: LockedOrder): boolean {
   return isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
 }
 
-/**
- * Writes one step of an order that the caller has locked. Throws if the order was not locked, which is a bug; the
- * transaction rolls back.
- */
+/** Writes one step of an order that the caller has locked. Throws if it was not locked, which is a bug. */
 export async function applyStep(store: OrderStore, tx: EntityManager, step: Transition): Promise<void> {
   const moved = await store.apply(tx, [step]);
   if (!moved.has(step.order.id)) throw new Error(`order ${step.order.id} changed under its lock`);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
 import { TimeoutScheduler } from '../../timeouts';
@@ -20,7 +21,7 @@ import {
   unmatchedFromAttempt,
 } from '../model/unmatched-money';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
-import { RefundRows } from './refund-rows';
+import { RefundRows } from './refunds';
 
 /** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
 @Injectable()
@@ -85,21 +86,15 @@ export class HandleUnmatched {
     }
     const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
-    await this.store.keepUnmatched(
-      tx,
-      paid.map((attempt) => unmatchedFromAttempt(attempt, why)),
-    );
+    const parts = paid.map((attempt) => unmatchedFromAttempt(attempt, why));
+    await this.store.keepUnmatched(tx, parts);
   }
 
   /**
    * Locks the stock for reviving these orders, and that of `others`, in one statement, so that two transactions with
    * many orders do not deadlock. Locks nothing if no order is revived.
    */
-  async lockStock(
-    orders: readonly LockedOrder[],
-    { tx }: Pick<LockedContext, 'tx'>,
-    others: readonly string[] = [],
-  ): Promise<void> {
+  async lockStock(tx: EntityManager, orders: readonly LockedOrder[], others: readonly string[] = []): Promise<void> {
     const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
     if (revived.length > 0) await this.store.lockStock(tx, [...revived, ...others]);
   }
@@ -115,12 +110,10 @@ export class HandleUnmatched {
     return waits ? 'waiting' : 'kept';
   }
 
-  /** Ends the claims of other orders to a payment. */
   contest(claims: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
     return this.found.contest(claims, context);
   }
 
-  /** Tells a person of payments that were settled as mere reports. */
   tellOfSettled(before: LockedOrder, after: LockedOrder, context: LockedContext): Promise<void> {
     return this.found.tellOfSettled(before, after, context);
   }
@@ -224,11 +217,7 @@ export class HandleUnmatched {
   }
 
   /** It is refunded once, when it is first noticed for certain, and only if no other order counts on the money. */
-  private async isExcessRefunded(
-    order: LockedOrder,
-    attempt: PaymentAttempt,
-    tx: LockedContext['tx'],
-  ): Promise<boolean> {
+  private async isExcessRefunded(order: LockedOrder, attempt: PaymentAttempt, tx: EntityManager): Promise<boolean> {
     const { policies, providers, refunds, found } = this;
     const canRefund = providers.get(attempt.provider)?.refundsInPart === true;
     if (!canRefund || !mayRefundExcess(order, policies.of(order.merchantId))) return false;
@@ -255,10 +244,9 @@ export class HandleUnmatched {
     handling: UnmatchedHandling,
     { tx, by, now }: LockedContext,
   ): Promise<void> {
-    return this.store.keepUnmatched(
-      tx,
-      attempts.map((attempt) => unmatchedFromAttempt(attempt, { reason, handling, now, traceparent: by.traceparent })),
-    );
+    const why = { reason, handling, now, traceparent: by.traceparent };
+    const money = attempts.map((attempt) => unmatchedFromAttempt(attempt, why));
+    return this.store.keepUnmatched(tx, money);
   }
 }
 
@@ -271,32 +259,23 @@ function traceOf({ traceparent }: ActionContext): { traceparent?: string } {
   return traceparent === undefined ? {} : { traceparent };
 }
 
-/** Why an order does not need a payment. */
 export type LateOrSurplus = 'late' | 'surplus';
 
-/** What happens to payments that an order does not need. */
 export interface RefundDecision {
   readonly type: 'refund';
   readonly reason: LateOrSurplus;
-  /** These are refunded. */
   readonly refunds: readonly PaymentAttempt[];
-  /** A person must decide about these. */
   readonly kept: readonly PaymentAttempt[];
-  /**
-   * Only a report vouches for these, or for the payments that make them unneeded. They must be looked up at the
-   * provider first.
-   */
+  /** Only a report vouches for these, or for what makes them unneeded. They must be looked up first. */
   readonly unverified: readonly PaymentAttempt[];
 }
 
-/** What to do with money that an order holds and does not need. */
 type UnmatchedDecision =
   | { readonly type: 'nothing' }
   /** The order becomes PAID after all if its stock is available; otherwise all of it is refunded. */
   | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
   | RefundDecision;
 
-/** The policies that decide. */
 export type UnmatchedPolicy = Pick<OrderPolicy, 'latePayment' | 'surplusPayment'>;
 
 /** `verified`: the payments were looked up just now. Unconfirmed ones are kept. */
@@ -305,7 +284,6 @@ interface Verification {
 }
 
 const NOTHING: UnmatchedDecision = { type: 'nothing' };
-
 const DOUBTFUL: RefundDecision = { type: 'refund', reason: 'surplus', refunds: [], kept: [], unverified: [] };
 
 /** Pure: decides about every payment of a locked order that is neither needed nor being refunded. */

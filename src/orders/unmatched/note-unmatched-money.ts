@@ -24,7 +24,7 @@ import {
 } from '../model/order';
 import { reconcileTimeout } from '../model/order-timeouts';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/keep-unmatched-money';
 import { OrderStore } from '../sql/order-store';
 import {
   type LockedContext,
@@ -33,9 +33,7 @@ import {
   WHOLE_PAYMENT_REASONS,
 } from '../model/unmatched-money';
 
-/** An order, and the findings of its look-ups. */
 export interface AskedOrder {
-  /** With its attempts after the findings. */
   readonly after: LockedOrder;
   readonly findings: readonly AttemptFinding[];
 }
@@ -79,17 +77,12 @@ export class NoteUnmatchedMoney {
       const isLater = ({ orderId }: PaymentAttempt): boolean => (turns.get(orderId) ?? 0) > turn;
       const others = [...attempts.filter((one) => !isLater(one)), ...unchanged.filter(isLater)];
       const holders = others.filter((other) => found.some((one) => holds(other, one)));
-      return disputedOf(
-        after,
-        holders,
-        found.filter((one) => wasElsewhere(handled, one) || isBesideSettled(after, one)),
-      );
+      const contested = found.filter((one) => wasElsewhere(handled, one) || isBesideSettled(after, one));
+      return disputedOf(after, holders, contested);
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
-    await this.store.keepUnmatched(
-      tx,
-      disputed.map((attempt) => unmatchedFromAttempt(attempt, why)),
-    );
+    const kept = disputed.map((attempt) => unmatchedFromAttempt(attempt, why));
+    await this.store.keepUnmatched(tx, kept);
   }
 
   /**
@@ -126,17 +119,12 @@ export class NoteUnmatchedMoney {
         ],
       };
     });
-    await this.store.keepUnmatched(
-      tx,
-      split.flatMap(({ kept }) => kept),
-    );
+    const kept = split.flatMap((one) => one.kept);
+    await this.store.keepUnmatched(tx, kept);
     return new Map(split.map(({ id, left }) => [id, left]));
   }
 
-  /**
-   * Ends the claims of other orders to the payments that pay this order: the provider has confirmed them for attempts
-   * that it registered. Idempotent.
-   */
+  /** Ends claims of others to payments that the provider has confirmed for attempts of this order. Idempotent. */
   async outrank(order: LockedOrder, context: Context): Promise<void> {
     const payments = neededPayments(order).filter(isCertain);
     if (order.status !== 'PAID' || payments.length === 0) return;
@@ -154,15 +142,11 @@ export class NoteUnmatchedMoney {
     if (claims.length === 0) return;
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
     await this.store.contested.reopen(tx, claims);
-    await this.store.keepUnmatched(
-      tx,
-      claims.map((claim) => unmatchedFromAttempt(claim, why)),
-    );
-    const losers = new Set(claims.map(({ orderId }) => orderId));
-    await this.scheduler.schedule(
-      [...losers].map((id) => ({ ...reconcileTimeout(id), afterMs: 0 })),
-      { tx },
-    );
+    const lost = claims.map((claim) => unmatchedFromAttempt(claim, why));
+    await this.store.keepUnmatched(tx, lost);
+    const losers = [...new Set(claims.map(({ orderId }) => orderId))];
+    const checks = losers.map((id) => ({ ...reconcileTimeout(id), afterMs: 0 }));
+    await this.scheduler.schedule(checks, { tx });
   }
 
   /**
@@ -184,7 +168,7 @@ export class NoteUnmatchedMoney {
    * The payments that must not be refunded automatically, because a person must not refund them here either, or because the
    * buyer's bank takes or took them back.
    */
-  async unrefundable(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+  async unrefundable(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const disputed = await this.disputed(tx, payments, true);
     const chargedBack = await this.store.contested.chargedBack(tx, payments);
@@ -196,7 +180,7 @@ export class NoteUnmatchedMoney {
    * order was erased or purged: the number of the refund is the same, so the provider would say that it is done.
    */
   async disputed(
-    tx: LockedContext['tx'],
+    tx: EntityManager,
     payments: readonly PaymentAttempt[],
     isForRefund = false,
   ): Promise<readonly PaymentAttempt[]> {

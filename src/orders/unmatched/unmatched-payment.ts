@@ -35,7 +35,6 @@ export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolea
   return handling === 'kept' || handling === 'waiting';
 }
 
-/** Pure: returns the names of the payment. */
 export function namesOf({ provider, reference, merchantAccount, evidence }: UnmatchedPayment): PaymentNames {
   const { transactionId } = evidence;
   const known = typeof transactionId === 'string' ? transactionId : null;
@@ -57,7 +56,6 @@ export function reportOf(unmatched: UnmatchedPayment, orderId: string): Reported
   };
 }
 
-/** Pure: returns the entry for the history of an order. */
 export function evidenceOfUnmatched({
   id,
   provider,
@@ -71,11 +69,9 @@ export function evidenceOfUnmatched({
 
 type Queries = Pick<EntityManager, 'query'>;
 
-/** Which rows to return, by id. */
 interface Page {
   readonly limit: number;
   readonly after: string;
-  /** Only rows whose order belongs to one of these. Undefined: all. */
   readonly merchants: readonly string[] | undefined;
 }
 
@@ -90,7 +86,6 @@ const COLUMNS = `p.id, p.reason, p.handling, p.order_id AS "orderId", p.provider
 export class UnmatchedRows {
   constructor(private readonly database: Database) {}
 
-  /** The waiting rows, by id. */
   async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
     return (await queries.query<Row[]>(unmatchedSql(this.database).page, [after, merchants ?? null, limit])).map(
       toUnmatched,
@@ -117,7 +112,6 @@ export class UnmatchedRows {
     return (await tx.query<Row[]>(unmatchedSql(this.database).twins, [id, handling])).map(toUnmatched);
   }
 
-  /** The number of rows that wait for a person. */
   async countKept(queries: Queries): Promise<number> {
     const [row] = await queries.query<{ count: number }[]>(unmatchedSql(this.database).count);
     return row?.count ?? 0;
@@ -147,7 +141,6 @@ export class UnmatchedRows {
     await tx.query(unmatchedSql(this.database).reopen, [id]);
   }
 
-  /** Records that a kept payment pays this order after all. */
   async reviveLate(
     tx: EntityManager,
     orderId: string,

@@ -33,12 +33,10 @@ function isNoTrade({ code, subCode }: AlipayAnswer): boolean {
   return code === '40004' && subCode === 'ACQ.TRADE_NOT_EXIST';
 }
 
-/** The part of the answer that is kept with the order's history. */
 function evidenceOf({ method, fields }: AlipayAnswer): PaymentEvidence {
   return { method, ...pick(fields, EVIDENCE_FIELDS) };
 }
 
-/** The fields that are present, of those in `names`. */
 export function pick(
   fields: Readonly<Record<string, string | undefined>>,
   names: readonly string[],
@@ -72,7 +70,6 @@ export const ALIPAY_CURRENCY = 'CNY';
 /** These amounts are missing or `0.00` until the buyer pays. */
 const PAID_AMOUNTS = ['receipt_amount', 'buyer_pay_amount', 'invoice_amount'];
 
-/** Maps a verified answer to alipay.trade.query. */
 export function toQueryOutcome(answer: AlipayAnswer, attempt: PaymentAttemptRef, clock: Clock): QueryOutcome {
   const evidence = evidenceOf(answer);
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence };
@@ -116,7 +113,6 @@ const STATUS_ERRORS: ReadonlySet<string> = new Set([
   'ACQ.TRADE_HAS_CLOSE',
 ]);
 
-/** Maps a verified answer to alipay.trade.close. `ASK`: only a query can tell. */
 export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly type: 'ASK' } {
   const { code, subCode } = answer;
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence: evidenceOf(answer) };
@@ -159,7 +155,6 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'ACQ.BUYER_ENABLE_STATUS_FORBID',
 ]);
 
-/** Maps a verified answer to alipay.trade.refund. `ASK`: only the refund query can tell. */
 export function toRefundOutcome(answer: AlipayAnswer, refund: RefundRequest): RefundOutcome | { readonly type: 'ASK' } {
   const { code, fields } = answer;
   if (code === '10000') {
@@ -207,7 +202,6 @@ export function fromYuan(text: string | undefined): bigint | undefined {
   return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(2, '0'));
 }
 
-/** Formats non-negative fen as yuan with two decimals. */
 export function toYuan(fen: bigint): string {
   const digits = fen.toString().padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
@@ -215,7 +209,6 @@ export function toYuan(fen: bigint): string {
 
 /** Alipay uses China's time zone for all times. China has had no daylight saving time since 1991. */
 const OFFSET_MS = 8 * 3_600_000;
-
 const TIME_SHAPE = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/;
 
 /** Epoch milliseconds as `yyyy-MM-dd HH:mm:ss` in Beijing time. The time zone of the process does not matter. */

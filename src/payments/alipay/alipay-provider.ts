@@ -29,8 +29,7 @@ import {
   fromBeijingTime,
   fromYuan,
 } from './alipay-answer';
-import { AlipayGateway, type AlipayMethod } from './alipay-gateway';
-import { type AlipayOptions, resolveAlipayOptions } from './alipay-options';
+import { AlipayGateway, type AlipayMethod, type AlipayOptions, resolveAlipayOptions } from './alipay-gateway';
 
 /** Alipay publishes no limit per merchant, so this starts with a cautious 50 calls per second. */
 export const ALIPAY_RESILIENCE_DEFAULTS: ResilienceOptions = Object.freeze({ ratePerSecond: 50 });
@@ -119,7 +118,6 @@ export class AlipayProvider implements PaymentProvider {
   }
 }
 
-/** The field that names the trade, and its value. */
 type Subject = readonly [field: 'out_trade_no' | 'trade_no', value: string];
 
 /** Refusals, and refund queries that found nothing, may omit the trade, but must not name another one. */

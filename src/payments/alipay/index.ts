@@ -1,3 +1,3 @@
 import './assert-sdk';
-export { type AlipayMerchant, type AlipayOptions } from './alipay-options';
+export { type AlipayMerchant, type AlipayOptions } from './alipay-gateway';
 export { ALIPAY_RESILIENCE_DEFAULTS, AlipayProvider } from './alipay-provider';

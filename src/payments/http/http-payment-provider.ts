@@ -18,23 +18,23 @@ import {
   type HttpResponse,
   sendHttpRequest,
   StaleConnectionError,
-} from './send-http-request';
-import { SIGNATURE_HEADERS, signHttpRequest, type VerifiedAnswer, verifyAnswer } from './http-message-signature';
+  SIGNATURE_HEADERS,
+  signHttpRequest,
+  type VerifiedAnswer,
+  verifyAnswer,
+} from './http-exchange';
 
 /** Printable ASCII, except "." and "..", which a URL resolves away: the request would be about another payment. */
 const SENDABLE_REFERENCE = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
-/** A request about an attempt. */
 interface Question {
   readonly method: 'GET' | 'POST';
   /** Appended to the payment's path. */
   readonly action: '' | '/close' | '/refunds';
-  /** JSON, or empty. */
   readonly requestBody: string;
 }
 
 const QUERY: Question = { method: 'GET', action: '', requestBody: '' };
-
 const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
 
 /**
@@ -204,7 +204,6 @@ export interface HttpPaymentOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** HttpPaymentOptions with all defaults. */
 type ResolvedHttpPaymentOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option, without secrets. */
@@ -253,7 +252,6 @@ const refundAnswers = {
   404: notFound,
 };
 
-/** Maps a verified answer to a query. */
 function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
   const body = recognise(queryAnswers, answer);
   if (!body) return unrecognised(answer);
@@ -270,7 +268,6 @@ function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
   };
 }
 
-/** Maps a verified answer to a close. */
 function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
   const body = recognise(closeAnswers, answer);
   if (!body) return unrecognised(answer);
@@ -278,7 +275,6 @@ function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
   return { type: body.status, evidence: answer.evidence };
 }
 
-/** Maps a verified answer to a refund. */
 function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
   const body = recognise(refundAnswers, answer);
   if (!body) return unrecognised(answer);

@@ -1,25 +1,258 @@
 import { setMaxListeners } from 'node:events';
+import {
+  bulkhead,
+  type BulkheadPolicy,
+  circuitBreaker,
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  handleWhen,
+} from 'cockatiel';
 import { Logger } from '@nestjs/common';
 import { type Clock } from '../../clock';
-import { FailureLog } from '../../errors';
-import { inSpan } from '../../tracing';
 import {
+  type ResolvedResilienceOptions,
+  type UnknownOutcome,
   type PaymentAttemptRef,
   type NotificationReader,
   type CloseOutcome,
   type QueryOutcome,
   type RefundOutcome,
-  type UnknownOutcome,
   type PaymentProvider,
   type RefundRequest,
   type ResilienceOptions,
-  type ResolvedResilienceOptions,
   resolveResilienceOptions,
 } from '../payment-provider';
+import { CodedError, FailureLog } from '../../errors';
+import { inSpan } from '../../tracing';
 import { type PaymentObserver } from '../payment-providers';
-import { CallAbandonedError, type BreakerState, ProviderBreaker } from './provider-breaker';
-import { CallSlots, withDeadline } from './call-slots';
-import { MerchantRateLimit } from './merchant-rate-limit';
+
+/** A slot, to be released exactly once, or why there is none. */
+type SlotResult =
+  { readonly type: 'entered'; readonly release: () => void } | { readonly type: 'full' | 'expired' | 'aborted' };
+
+/**
+ * Limits how many calls are in flight. Wraps cockatiel's bulkhead, in which a queued call ignores its signal until its
+ * turn comes, and an aborted call ends without starting the next one, which stalls the queue.
+ */
+export class CallSlots {
+  private readonly bulkhead: BulkheadPolicy;
+
+  constructor(
+    private readonly clock: Clock,
+    concurrency: number,
+    queueLimit: number,
+  ) {
+    this.bulkhead = bulkhead(concurrency, queueLimit);
+  }
+
+  /** Waits for a slot, at most `maxWaitMs`. */
+  async acquire(maxWaitMs: number, signal: AbortSignal): Promise<SlotResult> {
+    const entered = this.enter();
+    try {
+      const result = await withDeadline(this.clock, maxWaitMs, signal, () => entered);
+      if (result.type === 'value') return { type: 'entered', release: result.value };
+      // Abandoned while queued. The slot is granted later all the same, so it is released at once.
+      entered.then(
+        (release) => release(),
+        () => undefined,
+      );
+      return result;
+    } catch {
+      return { type: 'full' };
+    }
+  }
+
+  /** Resolves to the function that releases the slot, as soon as one is free. Rejects if the queue is full. */
+  private enter(): Promise<() => void> {
+    return new Promise((grant, refuse) => {
+      this.bulkhead.execute(() => new Promise<void>((release) => grant(release))).catch(refuse);
+    });
+  }
+}
+
+/** `value`: the work is done. `expired`: the time is up. `aborted`: the caller gave up. */
+type DeadlineResult<T> =
+  { readonly type: 'value'; readonly value: T } | { readonly type: 'expired' } | { readonly type: 'aborted' };
+
+/**
+ * Runs `work` with a signal that aborts after `ms` milliseconds or when `signal` does. Resolves at that moment even if
+ * the work ignores its signal. Rejects only if the work rejects before that.
+ *
+ * Does not use AbortSignal.any: on Node 20 its results stay referenced by a long-lived source (nodejs/node#54614).
+ */
+export function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<DeadlineResult<T>> {
+  if (signal.aborted) return Promise.resolve({ type: 'aborted' });
+  return new Promise((resolve, reject) => {
+    const inner = new AbortController();
+    const stop = (type: 'expired' | 'aborted'): void => {
+      release();
+      resolve({ type });
+      inner.abort();
+    };
+    const onAbort = (): void => stop('aborted');
+    const timer = clock.after(ms, () => stop('expired'));
+    const release = (): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const run = async (): Promise<T> => work(inner.signal);
+    run()
+      .finally(release)
+      .then((value) => resolve({ type: 'value', value }), reject);
+  });
+}
+
+/** Above this number, full buckets are deleted. 10,000 buckets take about 1 MB. */
+const MAX_BUCKETS = 10_000;
+
+/** One token bucket per merchant account. Providers limit each separately: a busy shop must not slow others. */
+export class MerchantRateLimit {
+  private readonly buckets = new Map<string, TokenBucket>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly options: ResolvedResilienceOptions,
+  ) {}
+
+  take(merchantAccount: string | undefined, signal: AbortSignal): Promise<TokenResult> {
+    return this.bucket(merchantAccount ?? '').take(this.options.maxWaitMs, signal);
+  }
+
+  private bucket(key: string): TokenBucket {
+    const known = this.buckets.get(key);
+    if (known) return known;
+    if (this.buckets.size >= MAX_BUCKETS) this.forgetFullOnes();
+    const fresh = new TokenBucket(this.clock, this.options.ratePerSecond, this.options.burst);
+    this.buckets.set(key, fresh);
+    return fresh;
+  }
+
+  private forgetFullOnes(): void {
+    for (const [key, bucket] of this.buckets) if (bucket.isFull()) this.buckets.delete(key);
+  }
+}
+
+/** `taken`: the caller has a token. `too-long`: the wait would exceed the limit. `aborted`: it gave up. */
+type TokenResult =
+  { readonly type: 'taken' } | { readonly type: 'too-long'; readonly waitMs: number } | { readonly type: 'aborted' };
+
+/**
+ * Grants at most `burst` tokens at once and `ratePerSecond` on average, first come, first served.
+ *
+ * The package `limiter` 4.1 does not fit: its waits cannot be aborted, so a caller that gave up would still use up a
+ * token, and it does not accept a clock.
+ */
+export class TokenBucket {
+  /** Negative: tokens that are promised to waiting callers. */
+  private tokens: number;
+  private refilledAt: number;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly ratePerSecond: number,
+    private readonly burst: number,
+  ) {
+    this.tokens = burst;
+    this.refilledAt = clock.monotonic();
+  }
+
+  /** Waits for a token, at most `maxWaitMs`. If the wait would be longer, refuses at once. */
+  async take(maxWaitMs: number, signal: AbortSignal): Promise<TokenResult> {
+    this.refill();
+    const waitMs = Math.max(0, Math.ceil(((1 - this.tokens) * 1_000) / this.ratePerSecond));
+    if (waitMs > maxWaitMs) return { type: 'too-long', waitMs };
+    this.tokens -= 1;
+    if (waitMs > 0) await this.clock.sleep(waitMs, signal);
+    if (!signal.aborted) return { type: 'taken' };
+    this.tokens += 1;
+    return { type: 'aborted' };
+  }
+
+  /** A full bucket equals a new one, so it can be deleted. */
+  isFull(): boolean {
+    this.refill();
+    return this.tokens >= this.burst;
+  }
+
+  private refill(): void {
+    const now = this.clock.monotonic();
+    const gained = ((now - this.refilledAt) * this.ratePerSecond) / 1_000;
+    this.tokens = Math.min(this.burst, this.tokens + gained);
+    this.refilledAt = now;
+  }
+}
+
+/** `open`: the provider is not called. `half-open`: one call tests whether it works again. */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+
+/** While one call tests a recovering provider, other calls are told to come back after this time. */
+const RETRY_WHILE_TESTED_MS = 1_000;
+
+/** Does not call a provider that is down. Calls would delay its recovery and hold slots until they time out. */
+export class ProviderBreaker {
+  private readonly policy: CircuitBreakerPolicy;
+  private openedAt = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly options: ResolvedResilienceOptions,
+  ) {
+    // An abandoned call proves nothing, so it is not a failure. While half-open it is: it must not close the breaker.
+    const isFailure = (error: unknown): boolean =>
+      !(error instanceof CallAbandonedError) || this.policy.state === CircuitState.HalfOpen;
+    this.policy = circuitBreaker(handleWhen(isFailure).orWhenResult(isOutage), {
+      breaker: new ConsecutiveBreaker(options.breakerThreshold),
+      // Cockatiel uses the wall clock: if that is set back by an hour, the breaker stays open for an hour.
+      // So cockatiel may always try, and refusal() blocks calls by the monotonic clock.
+      halfOpenAfter: Number.NEGATIVE_INFINITY,
+    });
+    this.policy.onBreak(() => {
+      this.openedAt = clock.monotonic();
+    });
+  }
+
+  get state(): BreakerState {
+    if (this.policy.state === CircuitState.Closed) return 'closed';
+    return this.policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
+  }
+
+  /** Why a call must not be made now; undefined if it may. */
+  refusal(): UnknownOutcome | undefined {
+    if (this.state === 'half-open') {
+      return {
+        type: 'UNKNOWN',
+        reason: 'provider is being tested again after an outage',
+        retryAfterMs: RETRY_WHILE_TESTED_MS,
+      };
+    }
+    const leftMs = Math.ceil(this.openedAt + this.options.breakerOpenMs - this.clock.monotonic());
+    if (this.state === 'closed' || leftMs <= 0) return undefined;
+    return { type: 'UNKNOWN', reason: 'provider is down: circuit breaker is open', retryAfterMs: leftMs };
+  }
+
+  /** Makes the call unless refused, and counts its outcome. Rejects with what the call rejects with. */
+  async run<T extends object>(call: () => Promise<T>): Promise<T | UnknownOutcome> {
+    return this.refusal() ?? this.policy.execute(call);
+  }
+}
+
+function isOutage(outcome: unknown): boolean {
+  return typeof outcome === 'object' && outcome !== null && 'outage' in outcome && outcome.outage === true;
+}
+
+/** The caller's signal aborted during a call. Never leaves ResilientProvider. */
+export class CallAbandonedError extends CodedError {
+  constructor() {
+    super('CALL_ABANDONED', 'the caller gave up before the payment provider answered; look the payment up again');
+  }
+}
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 
@@ -82,7 +315,6 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.hasAccount?.(account) ?? true;
   }
 
-  /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
   }
@@ -115,7 +347,6 @@ export class ResilientProvider implements PaymentProvider {
     return this.traced('refund', refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
   }
 
-  /** One span with the wait for a slot and the call. */
   private traced<T extends { readonly type: string }>(
     operation: 'query' | 'close' | 'refund',
     attempt: PaymentAttemptRef,

@@ -86,7 +86,6 @@ class StripeConnection {
     });
   }
 
-  /** Makes one call, which ends when `signal` aborts. */
   async call(signal: AbortSignal, ask: (stripe: Stripe.Stripe) => Promise<Response>): Promise<StripeReply> {
     if (signal.aborted) return gaveUp();
     try {
@@ -114,7 +113,6 @@ function gaveUp(): StripeReply {
   return failed({ type: 'UNKNOWN', reason: 'gave up waiting for an answer from Stripe' });
 }
 
-/** HTTP 200 with an object. Whether it is the requested object is not checked yet. */
 interface StripeAnswer {
   readonly type: 'ANSWERED';
   readonly body: unknown;
@@ -143,10 +141,8 @@ interface StripeFailure {
   readonly isReplayed: boolean;
 }
 
-/** Result of one call to Stripe's API. */
 export type StripeReply = StripeAnswer | StripeRefusal | StripeFailure;
 
-/** The fields of stripe-node's errors that are used. */
 const shape = z.object({
   type: z.string().catch('Error'),
   statusCode: z.number().optional().catch(undefined),
@@ -193,7 +189,6 @@ function serverError(status: number, headers: Record<string, unknown>, message?:
   return { type: 'FAILED', outcome, isStored: true, isReplayed: isReplayed(headers) };
 }
 
-/** A failure for which Stripe stores no result. */
 function failed(outcome: UnknownOutcome): StripeFailure {
   return { type: 'FAILED', outcome, isStored: false, isReplayed: false };
 }

@@ -16,7 +16,6 @@ const currency = z
   .regex(/^[a-z]{3}$/)
   .transform((given) => given.toUpperCase());
 
-/** Epoch seconds. */
 const instant = z
   .int()
   .min(0)
@@ -59,7 +58,6 @@ export const sessionObject = z.object({
   payment_intent: z.union([intentObject, id]).nullish(),
 });
 
-/** A Refund. It has no `livemode`. */
 export const refundObject = z.object({
   id: z.string().regex(/^(?:re|pyr)_/),
   object: z.literal('refund'),
@@ -90,7 +88,6 @@ const disputeObject = z.object({
   evidence_details: z.object({ due_by: instant.nullish() }).nullish(),
 });
 
-/** The minimum that identifies a payment. */
 const payable = z.object({ id: z.string().regex(/^(?:pi|cs)_/) });
 
 /** A snapshot event, as webhooks send it. `account` is the connected account, if there is one. */
@@ -122,7 +119,6 @@ const STATES: Readonly<Record<string, 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CL
   canceled: 'CLOSED',
 };
 
-/** Maps the state of an intent. Its `latest_charge` must be expanded. */
 export function toIntentOutcome(intent: Intent): QueryOutcome {
   const evidence = intentEvidence(intent);
   const { status } = intent;
@@ -135,7 +131,6 @@ export function toIntentOutcome(intent: Intent): QueryOutcome {
   return { type, evidence };
 }
 
-/** The part of an intent that is kept in the order's history. */
 function intentEvidence({ id, status, amount_received, currency, latest_charge }: Intent): PaymentEvidence {
   const charge = typeof latest_charge === 'object' && latest_charge !== null ? latest_charge : undefined;
   return {
@@ -315,7 +310,6 @@ function ignored(reason: string): Notification {
   return { type: 'IGNORED', reason };
 }
 
-/** What our refund must match. */
 export interface ExpectedRefund {
   readonly refundNumber: string;
   readonly amount: bigint;
@@ -323,7 +317,6 @@ export interface ExpectedRefund {
   readonly paymentIntent: string;
 }
 
-/** Metadata key of the refund number. */
 export const REFUND_NUMBER = 'refundNumber';
 
 /** Maps the state of our refund. A refund with another amount or payment is not ours, so it is UNKNOWN. */
@@ -356,13 +349,11 @@ function refundEvidence({ id, status, amount, currency }: Refund): PaymentEviden
   return { refund: id, status, amount: String(amount), currency };
 }
 
-/** A Stripe object that was positively recognized. */
 export interface Found<T> {
   readonly type: 'FOUND';
   readonly object: T;
 }
 
-/** What the object must match. */
 interface Expected {
   readonly id: string;
   /** Undefined: the mode of the merchant's key is unknown and is not checked. */
@@ -391,7 +382,6 @@ export function unrecognised(error: z.ZodError): UnknownOutcome {
   return { type: 'UNKNOWN', reason: `Stripe's answer is not recognized: ${problems.join('; ')}` };
 }
 
-/** The answer belongs to another request. */
 function untrusted(reason: string): UnknownOutcome {
   return { type: 'UNKNOWN', reason, untrusted: true };
 }

@@ -76,9 +76,7 @@ export interface StripeOptions {
   readonly timeoutMs?: number;
 }
 
-/** StripeOptions with all defaults. */
 export type ResolvedStripeOptions = Readonly<z.output<typeof schema>>;
-/** StripeMerchant with all defaults. */
 export type ResolvedStripeMerchant = z.output<typeof merchant>;
 
 /** @throws InvalidOptionsError with every invalid option, without secrets. */

@@ -17,17 +17,15 @@ import {
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
 import { IdempotencyKeys, StripeAccount } from './stripe-connection';
-import { StripeClosing } from './stripe-closing';
+import { StripeClosing, StripeRefunds } from './stripe-payments';
 import {
   type ResolvedStripeOptions,
   resolveStripeOptions,
   type StripeOptions,
   type ResolvedStripeMerchant,
 } from './stripe-options';
-import { StripeRefunds } from './stripe-refunds';
 import { toNotification, eventObject, type StripeEvent } from './stripe-objects';
 
-/** What the calls of one merchant go through. */
 interface Desk {
   readonly account: StripeAccount;
   readonly closing: StripeClosing;
@@ -120,7 +118,6 @@ const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
   rejected: { status: 400, contentType: 'application/json', body: '{"error":"not verified"}' },
 };
 
-/** A merchant with its account name. */
 type NamedMerchant = readonly [account: string, merchant: ResolvedStripeMerchant];
 
 /** Reads Stripe's webhooks, which have a `Stripe-Signature` header. The secret that fits identifies the merchant. */
@@ -142,11 +139,8 @@ class StripeWebhooks implements NotificationReader {
       ...this.verify(rawBody, header, named[1].webhookSecrets),
     }));
     const signed = checked.filter(({ event }) => event !== undefined);
-    if (signed[0])
-      return interpret(
-        signed[0].event,
-        signed.map(({ named }) => named),
-      );
+    const signers = signed.map(({ named }) => named);
+    if (signed[0]) return interpret(signed[0].event, signers);
     return rejected(checked.find(({ problem }) => problem !== undefined)?.problem ?? 'it is empty');
   }
 
@@ -216,7 +210,6 @@ export const STRIPE_RESILIENCE_DEFAULTS: ResilienceOptions = { ratePerSecond: 20
 /** References that Stripe accepts. The pattern prevents a reference from changing the path of the URL. */
 const REFERENCE = /^(pi|cs)_[A-Za-z0-9_]{1,200}$/;
 
-/** The kind of object that the reference names, by its prefix. */
 function subjectOf({ reference }: PaymentAttemptRef): 'intent' | 'session' | UnknownOutcome {
   const kind = REFERENCE.exec(reference)?.[1];
   if (kind !== undefined) return kind === 'pi' ? 'intent' : 'session';

@@ -9,18 +9,14 @@ import {
   type RefundRequest,
   type PaidOutcome,
 } from '../payment-provider';
-import { type WechatPayAnswer } from './platform-keys';
+import { type WechatPayAnswer } from './wechat-pay-options';
 
-/** The merchant that the answer must name. */
 interface WechatPayIdentity {
   readonly mchid: string;
   readonly appid?: string | undefined;
 }
 
-/**
- * REVOKED and PAYERROR exist only for payment codes, which the shop scans. The buyer holds nothing that could be paid
- * again.
- */
+/** REVOKED and PAYERROR exist only for payment codes, which the shop scans. The buyer cannot pay with them again. */
 const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
   ['NOTPAY', 'OPEN'],
   ['USERPAYING', 'PROCESSING'],
@@ -30,7 +26,6 @@ const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
   ['PAYERROR', 'CLOSED'],
 ]);
 
-/** Maps the answer to a query. It must be verified, and about this payment of this merchant. */
 export function toQueryOutcome(
   answer: WechatPayAnswer,
   merchant: WechatPayIdentity,
@@ -153,7 +148,6 @@ const REFUSALS = new Set([
   'MCHNOTEXISTS',
 ]);
 
-/** Maps the answer to a refund or to a refund query. */
 export function toRefundOutcome(answer: WechatPayAnswer, request: RefundRequest): RefundOutcome {
   const refund = answer.status === 200 ? refundSchema.safeParse(answer.body).data : undefined;
   if (answer.verification.type === 'UNVERIFIED' || !refund) return inconclusive(answer);
@@ -240,7 +234,6 @@ function inconclusive(answer: WechatPayAnswer): UnknownOutcome {
   return { type: 'UNKNOWN', reason: `WeChat Pay's answer is not recognized: ${what}${message}`, evidence };
 }
 
-/** The part of an error that is kept in the order's history. */
 function errorEvidence({ status, code, message, requestId, verification }: WechatPayAnswer): PaymentEvidence {
   return { httpStatus: status, code, message, requestId, verified: verification.type === 'VERIFIED' };
 }

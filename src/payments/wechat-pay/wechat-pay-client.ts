@@ -3,7 +3,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock } from '../../clock';
 import { type UnknownOutcome } from '../payment-provider';
-import { retryAfterMs } from '../http/send-http-request';
+import { retryAfterMs } from '../http/http-exchange';
 import {
   parseJson,
   PlatformKeys,
@@ -13,12 +13,11 @@ import {
   type WechatPayAnswer,
   openSealed,
   sealedSchema,
-} from './platform-keys';
-import { type ResolvedWechatPayMerchant } from './wechat-pay-options';
+  type ResolvedWechatPayMerchant,
+} from './wechat-pay-options';
 
 type Http = Decorator['v3'];
 
-/** One call to APIv3. */
 export interface WechatPayCall {
   readonly method: 'GET' | 'POST';
   /** Starts with `/v3/`, percent-encoded. */
@@ -160,9 +159,7 @@ class CertificateDownload {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Adds the listed certificates to the merchant's keys. Does nothing within a minute of the last time. Never rejects.
-   */
+  /** Adds the listed certificates to the merchant's keys, at most once a minute. Never rejects. */
   refresh(): Promise<void> {
     if (this.running) return this.running;
     if (this.clock.monotonic() - this.lastAt < MIN_INTERVAL_MS) return Promise.resolve();

@@ -33,8 +33,12 @@ import {
   resolveWechatPayOptions,
   WECHAT_PAY_RESILIENCE_DEFAULTS,
   type WechatPayOptions,
+  openSealed,
+  sealedSchema,
+  parseJson,
+  type SignedMessage,
+  verifyMessage,
 } from './wechat-pay-options';
-import { openSealed, sealedSchema, parseJson, type SignedMessage, verifyMessage } from './platform-keys';
 
 /** References that WeChat Pay accepts as out_trade_no. */
 const REFERENCE = /^[0-9A-Za-z_\-*|]{6,32}$/;
@@ -165,7 +169,6 @@ const notificationSchema = z.object({ id: z.string(), event_type: z.string(), re
 
 type Envelope = z.output<typeof notificationSchema>;
 
-/** The resource of a notification about a refund. */
 const refundSchema = z.object({
   mchid: z.string(),
   out_trade_no: z.string().min(1),

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { PaymentSimulator, SIMULATOR_SECRET } from 'nestjs-order-timeout-payment-simulator';
-import { isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from '../../../src/payments/http/http-message-signature';
+import { isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from '../../../src/payments/http/http-exchange';
 import { SimulatorClient } from './simulator-client';
 
 /** A shop that keeps what it is told and can be waited for. */

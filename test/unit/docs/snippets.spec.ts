@@ -6,7 +6,7 @@ import { reject } from '../../../src/api/input';
 import { SystemClock } from '../../../src/clock';
 import { newOrderSchema } from '../../../src/orders/input';
 import { orderEvent } from '../../../src/orders/model/transition';
-import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
+import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-exchange';
 import { loadPaymentProviders, loadWebhooks } from '../../../src/service/load-payment-providers';
 import { placeOf, readSnippets, type Snippet } from '../../support/snippets';
 import { order } from '../orders/orders';

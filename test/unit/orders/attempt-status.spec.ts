@@ -13,7 +13,7 @@ import {
   withStatus,
 } from '../../../src/orders/model/order';
 import { applyFinding } from '../../../src/orders/model/findings';
-import { declareClosed } from '../../../src/orders/operator/close-order';
+import { declareClosed } from '../../../src/orders/close/end-order';
 import { draftAttempt, bookMoney } from '../../../src/orders/model/money';
 import { attempt, money, NOW, order, paid } from './orders';
 

@@ -1,6 +1,6 @@
 import { dataSourceStub } from '../../support/data-source-stub';
 import { Database } from '../../../src/database';
-import { type RefundRows } from '../../../src/orders/unmatched/refund-rows';
+import { type RefundRows } from '../../../src/orders/unmatched/refunds';
 import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type ReportedPayment } from '../../../src/orders/model/reported-payment';
 import { type OrderStore } from '../../../src/orders/sql/order-store';

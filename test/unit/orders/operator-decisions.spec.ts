@@ -1,8 +1,7 @@
 import { bookMoney } from '../../../src/orders/model/money';
 import { decideAssignment } from '../../../src/orders/operator/assign-unmatched';
-import { decideManualClose, declareClosed } from '../../../src/orders/operator/close-order';
-import { decideManualRefund } from '../../../src/orders/operator/refund-payment';
-import { decideRevival } from '../../../src/orders/operator/revive-order';
+import { decideManualClose, declareClosed } from '../../../src/orders/close/end-order';
+import { decideManualRefund, decideRevival } from '../../../src/orders/operator/refund-and-revive';
 import { type UnmatchedPayment } from '../../../src/orders/unmatched/unmatched-payment';
 import { ORDER_STATUSES, type PaymentAttempt } from '../../../src/orders/model/order';
 import { attempt, money, NOW, order, paid } from './orders';

@@ -1,5 +1,4 @@
-import { type NewOrder } from '../../../src/orders/model/new-order';
-import { orderFingerprint } from '../../../src/orders/model/order-draft';
+import { type NewOrder, orderFingerprint } from '../../../src/orders/model/new-order';
 
 const base = {
   id: 'o-1',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decideCheck, decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/refund-payments';
+import { decideCheck, decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/refunds';
 import { nextWatchAt, planWatch } from '../../../src/orders/unmatched/payment-watch';
 import { refundNumber, refundOf, refundOfExcess } from '../../../src/orders/model/unmatched-money';
 import { at, attempt, NOW, paid, PAID_OUTCOME } from './orders';

@@ -3,7 +3,7 @@ import {
   isSameSignature,
   signHttpRequest,
   signHttpResponse,
-} from '../../../src/payments/http/http-message-signature';
+} from '../../../src/payments/http/http-exchange';
 
 const secret = '0123456789abcdef0123';
 const timestamp = '1700000000';

@@ -1,11 +1,11 @@
 import { HttpPaymentProvider, type RefundRequest } from '../../../src/payments';
-import { signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
+import { signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-exchange';
 import { anAttempt } from './an-attempt';
 import { answerHttp } from './http-peer';
 import { ManualClock } from '../../support/manual-clock';
 
-jest.mock('../../../src/payments/http/send-http-request', () => ({
-  ...jest.requireActual<object>('../../../src/payments/http/send-http-request'),
+jest.mock('../../../src/payments/http/http-exchange', () => ({
+  ...jest.requireActual<object>('../../../src/payments/http/http-exchange'),
   sendHttpRequest: jest.fn(),
 }));
 

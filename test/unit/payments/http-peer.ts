@@ -1,4 +1,4 @@
-import { sendHttpRequest } from '../../../src/payments/http/send-http-request';
+import { sendHttpRequest } from '../../../src/payments/http/http-exchange';
 
 /**
  * Puts `answer` in the place of the provider at the other end. The spec mocks the module of `sendHttpRequest` itself, as jest

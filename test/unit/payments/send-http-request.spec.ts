@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { type HttpExchange, sendHttpRequest, StaleConnectionError } from '../../../src/payments/http/send-http-request';
+import { type HttpExchange, sendHttpRequest, StaleConnectionError } from '../../../src/payments/http/http-exchange';
 import { anAttempt } from './an-attempt';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
-import { TokenBucket } from '../../../src/payments/resilience/merchant-rate-limit';
+import { TokenBucket } from '../../../src/payments/resilience/resilient-provider';
 import { ManualClock } from '../../support/manual-clock';
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { openSealed, sealedSchema } from '../../../../src/payments/wechat-pay/platform-keys';
+import { openSealed, sealedSchema } from '../../../../src/payments/wechat-pay/wechat-pay-options';
 import { sealForShop } from '../../../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
 
 describe('openSealed', () => {

@@ -7,7 +7,7 @@ import {
   isRefusal,
   toRefundOutcome,
 } from '../../../../src/payments/wechat-pay/map-answers';
-import { type WechatPayAnswer } from '../../../../src/payments/wechat-pay/platform-keys';
+import { type WechatPayAnswer } from '../../../../src/payments/wechat-pay/wechat-pay-options';
 import { anAttempt } from '../an-attempt';
 import { refundOf } from './wechat-pay-bench';
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
 import { PaymentProviders } from '../../payments';
 import { assertNever } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
@@ -23,9 +24,18 @@ import {
   isSamePayment,
 } from '../model/order';
 import { paymentTimeout } from '../model/order-timeouts';
-import { paymentFound, accountOf } from '../model/reported-payment';
-import { type LookUpOptions, type ActionContext, type Actor, byOperator } from '../model/transition';
+import { paymentFound } from '../model/reported-payment';
+import { accountOf } from '../model/new-order';
+import {
+  type LookUpOptions,
+  type ActionContext,
+  type Actor,
+  byOperator,
+  type OperatorOptions,
+} from '../model/transition';
 import { moneyReceived } from '../model/money';
+import { Inventory, type StockShortage } from '../../inventory';
+import { UnmatchedRows } from '../unmatched/unmatched-payment';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
@@ -172,23 +182,18 @@ function sentenceOf(found: AttemptFinding | undefined): string {
   return 'reason' in finding ? finding.reason : `the provider says ${finding.type}`;
 }
 
-/** Why a payment cannot be refunded manually. */
 type ManualRefundRefusal =
   | { readonly code: 'PAYMENT_NOT_FOUND' }
-  /** Only a report vouches for it. */
   | { readonly code: 'PAYMENT_NOT_CONFIRMED' }
-  /** The order is paid by it. */
   | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus }
   /** A person has dealt with it, and may have paid it back. */
   | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: 'settled' };
 
 type ManualRefundDecision =
   | { readonly type: 'refund'; readonly attempt: PaymentAttempt }
-  /** The refund is in progress or done. */
   | { readonly type: 'refunding' | 'refunded' }
   | { readonly type: 'refuse'; readonly refusal: ManualRefundRefusal };
 
-/** The payment of an order that has one of these names. */
 function findPayment({ attempts }: Pick<LockedOrder, 'attempts'>, names: PaymentNames): PaymentAttempt | undefined {
   return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
 }
@@ -227,4 +232,104 @@ function isNeeded(order: LockedOrder, attempt: PaymentAttempt): boolean {
     default:
       return assertNever(order.status);
   }
+}
+
+/** Which order to revive, and why. */
+export interface Revival {
+  readonly orderId: string;
+  readonly reason: string;
+}
+
+export type ReviveOrderResult =
+  | { readonly outcome: 'revived' | 'already-paid'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  /** Its goods are sold. The money stays where it is. */
+  | { readonly outcome: 'rejected'; readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
+  | ({ readonly outcome: 'rejected' } & RevivalRefusal);
+
+/**
+ * Makes a closed order PAID by the money that was kept for it, if its goods are in stock. A canceled order is never
+ * revived. Idempotent.
+ */
+@Injectable()
+export class ReviveOrder {
+  constructor(
+    private readonly transaction: OrderTransaction,
+    private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly inventory: Inventory,
+    private readonly rows: UnmatchedRows,
+  ) {}
+
+  /** @throws InvalidOrderError if the request is invalid. */
+  execute(request: Revival, { by, tx }: OperatorOptions = {}): Promise<ReviveOrderResult> {
+    checkRequest('revival', request);
+    return this.transaction.withOrder<ReviveOrderResult>(request.orderId, tx, (locked) =>
+      this.decide(locked, { by: byOperator(by), reason: request.reason }),
+    );
+  }
+
+  private async decide(
+    { tx, order, now }: LockedOrderContext,
+    { by, reason }: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<ReviveOrderResult> {
+    const { transaction, unmatched, found, rows } = this;
+    const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+    const decision = decideRevival(order, await found.disputed(tx, paid));
+    if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
+    if (decision.type === 'already-paid')
+      return { outcome: 'already-paid', order: await transaction.view(tx, order.id) };
+    if (!(await unmatched.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
+      return { outcome: 'rejected', code: 'OUT_OF_STOCK', shortages: await this.shortagesOf(tx, order.id) };
+    }
+    await rows.reviveLate(tx, order.id, { by, reason });
+    return { outcome: 'revived', order: await transaction.view(tx, order.id) };
+  }
+
+  private async shortagesOf(tx: EntityManager, orderId: string): Promise<StockShortage[]> {
+    const { lines } = await this.transaction.view(tx, orderId);
+    const wanted = new Map<string, number>();
+    for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
+    const levels = await this.inventory.read(tx, [...wanted.keys()]);
+    const available = new Map(levels.map((level) => [level.sku, level.available]));
+    const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
+    return shortages.filter((shortage) => shortage.available < shortage.wanted);
+  }
+}
+
+type RevivalRefusal =
+  | { readonly code: 'ORDER_NOT_REVIVABLE'; readonly status: OrderStatus }
+  /** Its payments do not pay it. `PAYMENT_TAKEN`: they would, but another order counts on the same payment. */
+  | { readonly code: 'PAYMENT_INSUFFICIENT' | 'PAYMENT_TAKEN' }
+  /** They would, but a person has dealt with one of them, and may have given it back. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: 'settled' };
+
+type RevivalDecision =
+  | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
+  | { readonly type: 'already-paid' }
+  | { readonly type: 'refuse'; readonly refusal: RevivalRefusal };
+
+/**
+ * Pure: decides whether a closed order is revived.
+ *
+ * @param disputed payments of the order that another order counts on, too.
+ */
+export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
+  if (order.status === 'PAID') return { type: 'already-paid' };
+  if (order.status !== 'CLOSED') return refuseRevival({ code: 'ORDER_NOT_REVIVABLE', status: order.status });
+  const isEnough = (attempts: readonly PaymentAttempt[]): boolean =>
+    moneyReceived(order, attempts).type === 'sufficient';
+  const left = order.attempts.filter((attempt) => !disputed.includes(attempt));
+  const attempts = left.filter(({ status }) => status === 'PAID');
+  if (isEnough(attempts)) return { type: 'revive', attempts };
+  if (isEnough(left.map(reopened))) return refuseRevival({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  return refuseRevival({ code: isEnough(order.attempts) ? 'PAYMENT_TAKEN' : 'PAYMENT_INSUFFICIENT' });
+}
+
+function reopened(attempt: PaymentAttempt): PaymentAttempt {
+  return attempt.status === 'SETTLED' ? { ...attempt, status: 'PAID' } : attempt;
+}
+
+function refuseRevival(refusal: RevivalRefusal): RevivalDecision {
+  return { type: 'refuse', refusal };
 }

@@ -1,6 +1,25 @@
-import { type NotFoundOutcome, type RefundOutcome, type UnknownOutcome, type RefundRequest } from '../payment-provider';
-import { type IdempotencyKeys, type StripeAccount, type StripeRefusal, type StripeReply } from './stripe-connection';
+import { assertNever } from '../../errors';
 import {
+  type CloseOutcome,
+  type QueryOutcome,
+  type NotFoundOutcome,
+  type RefundOutcome,
+  type UnknownOutcome,
+  type RefundRequest,
+} from '../payment-provider';
+import {
+  type IdempotencyKeys,
+  type StripeAccount,
+  toMissing,
+  type StripeRefusal,
+  type StripeReply,
+} from './stripe-connection';
+import {
+  toIntentOutcome,
+  toSessionOutcome,
+  recognise,
+  intentObject,
+  sessionObject,
   type ExpectedRefund,
   REFUND_NUMBER,
   toRefundOutcome,
@@ -12,9 +31,100 @@ import {
   refundObject,
 } from './stripe-objects';
 
-/** Stored results that one call skips. */
+/** Stored results that one call skips, for example those from before a restart. */
 const MAX_REPLAYS = 5;
-/** Stripe's maximum. */
+
+/** Closes the payment attempts of one merchant. Never throws. */
+export class StripeClosing {
+  constructor(
+    private readonly account: StripeAccount,
+    private readonly keys: IdempotencyKeys,
+  ) {}
+
+  /** Cancels an intent. If it is being authorized at this moment, it may lose its hold, but never money. */
+  async cancelIntent(id: string, signal: AbortSignal): Promise<CloseOutcome> {
+    const reply = await this.withFreshKey(id, (idempotencyKey) =>
+      this.account.connection.call(signal, (stripe) =>
+        stripe.paymentIntents.cancel(
+          id,
+          { cancellation_reason: 'abandoned', expand: ['latest_charge'] },
+          { idempotencyKey },
+        ),
+      ),
+    );
+    if (reply.type === 'FAILED') return reply.outcome;
+    if (reply.type === 'REFUSED') return this.afterRefusal(reply, () => this.account.queryIntent(id, signal));
+    const found = recognise(intentObject, reply.body, { id, livemode: this.account.livemode });
+    return found.type === 'FOUND' ? closedNow(toIntentOutcome(found.object)) : found;
+  }
+
+  /** Expires a Checkout Session. Stripe expires only open sessions. */
+  async expireSession(id: string, signal: AbortSignal): Promise<CloseOutcome> {
+    const reply = await this.withFreshKey(id, (idempotencyKey) =>
+      this.account.connection.call(signal, (stripe) =>
+        stripe.checkout.sessions.expire(id, { expand: ['payment_intent.latest_charge'] }, { idempotencyKey }),
+      ),
+    );
+    if (reply.type === 'FAILED') return reply.outcome;
+    if (reply.type === 'REFUSED') return this.afterRefusal(reply, () => this.account.querySession(id, signal));
+    const found = recognise(sessionObject, reply.body, { id, livemode: this.account.livemode });
+    return found.type === 'FOUND' ? closedNow(toSessionOutcome(found.object)) : found;
+  }
+
+  /** Calls with the first key for which Stripe does not replay a stored refusal or failure. */
+  private async withFreshKey(id: string, ask: (key: string) => Promise<StripeReply>): Promise<StripeReply> {
+    const subject = `close:${id}`;
+    for (let replays = 0; ; replays += 1) {
+      const reply = await ask(this.keys.current(subject));
+      if (reply.type !== 'FAILED' || reply.isStored) this.keys.advance(subject);
+      if (reply.type === 'ANSWERED') return reply;
+      if (!reply.isReplayed || replays === MAX_REPLAYS) return reply;
+    }
+  }
+
+  /** A refusal means that the state is not the expected one, so the state is queried. */
+  private async afterRefusal(refusal: StripeRefusal, query: () => Promise<QueryOutcome>): Promise<CloseOutcome> {
+    const missing = toMissing(refusal);
+    if (missing.type === 'NOT_FOUND') return missing;
+    const state = await query();
+    // Stripe refuses to cancel an open intent only if a Checkout Session owns it.
+    if (state.type === 'OPEN') return stillOpen(refusal, state);
+    return toCloseOutcome(state);
+  }
+}
+
+/** Maps the answer to a successful close. The state in it counts, not the HTTP status. */
+function closedNow(state: QueryOutcome): CloseOutcome {
+  return state.type === 'CLOSED' ? { ...state, type: 'CLOSED' } : toCloseOutcome(state);
+}
+
+function toCloseOutcome(state: QueryOutcome): CloseOutcome {
+  const evidence = state.evidence === undefined ? {} : { evidence: state.evidence };
+  switch (state.type) {
+    case 'CLOSED':
+    case 'REFUNDED':
+      return { type: 'ALREADY_CLOSED', ...evidence };
+    case 'PAID':
+      return { type: 'PAID', ...evidence };
+    case 'PROCESSING':
+    case 'AUTHORIZED':
+      return { type: 'IN_PROGRESS', ...evidence };
+    case 'OPEN':
+      return { type: 'UNKNOWN', reason: 'Stripe accepted the close, but the payment is still open', ...evidence };
+    case 'NOT_FOUND':
+    case 'UNKNOWN':
+      return state;
+    default:
+      return assertNever(state);
+  }
+}
+
+function stillOpen({ code, message }: StripeRefusal, state: QueryOutcome): CloseOutcome {
+  const hint = /checkout/i.test(message) ? 'register the session id (cs_…), which is the only way to close it' : '';
+  const reason = `Stripe did not close the payment: ${code || 'no code'}: ${message}${hint && ` (${hint})`}`;
+  return { type: 'UNKNOWN', reason, ...(state.evidence === undefined ? {} : { evidence: state.evidence }) };
+}
+
 const PAGE_SIZE = 100;
 
 /** Refusals that the same request always meets. Others may be our fault or temporary, so they are UNKNOWN. */
@@ -35,9 +145,7 @@ export class StripeRefunds {
     private readonly keys: IdempotencyKeys,
   ) {}
 
-  /**
-   * Looks for an existing refund first: idempotency keys live for only 24 h, and a refund may be repeated after days.
-   */
+  /** Looks for an existing refund first: idempotency keys live for 24 h, and a refund may be repeated after days. */
   async refund(request: RefundRequest, subject: 'intent' | 'session', signal: AbortSignal): Promise<RefundOutcome> {
     const intent = await this.paidIntent(request, subject, signal);
     if ('type' in intent) return intent;
@@ -120,7 +228,6 @@ export class StripeRefunds {
     return this.account.connection.call(signal, (stripe) => stripe.refunds.create(params, { idempotencyKey }));
   }
 
-  /** The refund with this number. Undefined if there certainly is none. */
   private async find(expected: ExpectedRefund, signal: AbortSignal): Promise<RefundOutcome | undefined> {
     const { paymentIntent: payment_intent, refundNumber } = expected;
     const reply = await this.account.connection.call(signal, (stripe) =>
