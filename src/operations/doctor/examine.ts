@@ -149,6 +149,9 @@ class ManagementExamination {
   private policies(ours: readonly ListedQueue[]): void {
     const harmed = new Map<string, string[]>();
     for (const { name, policy, effective_policy_definition: definition } of ours) {
+      if (name === this.names.parked && 'delivery-limit' in (definition ?? {})) {
+        this.notes.withdraw('parked-queue-arguments', 'x-delivery-limit');
+      }
       for (const key of Object.keys(definition ?? {}).filter((one) => HARM[one] !== undefined)) {
         const id = JSON.stringify([policy ?? 'operator policy', key]);
         harmed.set(id, [...(harmed.get(id) ?? []), name]);

@@ -23,6 +23,12 @@ export class Notes {
     this.add({ id, severity: 'warning', seen, remedy });
   }
 
+  /** A later examination shows that what was seen about `what` does no harm. */
+  withdraw(id: string, what: string): void {
+    const index = this.findings.findIndex((finding) => finding.id === id && finding.seen.includes(what));
+    if (index >= 0) this.findings.splice(index, 1);
+  }
+
   /** `what` could not be looked at. */
   skip(what: string, why: string): void {
     this.unchecked.push({ what, why });

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { connect } from 'amqplib';
 import { DataSource } from 'typeorm';
 import { type DoctorReport, type Finding } from '../../../src/operations';
+import { TopologyNames } from '../../../src/rabbit';
 import { TimeoutEngine } from '../../../src/timeouts';
 import { managementUrl, runJson } from '../../support/command-line';
 import { until } from '../../support/engine';
@@ -117,5 +118,25 @@ describe('the doctor finds beside a service', () => {
     await old.close();
     expect(found).toEqual([expect.stringContaining(`An instance of ${release} is connected to the broker from`)]);
     await until(async () => (await olderInstances()).length === 0, 30_000);
+  });
+
+  it('34. after it, a parked queue of an earlier release, until a policy limits its deliveries', async () => {
+    const { vhost } = service;
+    const { parked } = new TopologyNames(PREFIX);
+    await service.stop();
+    const connection = await connect(vhost.url);
+    const channel = await connection.createChannel();
+    await channel.deleteQueue(parked);
+    await channel.assertQueue(parked, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
+    await connection.close();
+    const isFound = async (): Promise<boolean> => {
+      const changed = { RABBITMQ_MANAGEMENT_URL: managementUrl(), RABBITMQ_QUEUE_TYPE: 'quorum' };
+      const { findings } = await runJson<DoctorReport>({ ...service.environment, ...changed }, 'doctor');
+      return findings.some(({ id, seen }) => id === 'parked-queue-arguments' && seen.includes('x-delivery-limit'));
+    };
+    expect(await isFound()).toBe(true);
+    const policy = { pattern: '.*', definition: { 'delivery-limit': 1_000_000_000 }, 'apply-to': 'queues' };
+    await vhost.manage('PUT', `/policies/${vhost.name}/parked`, policy);
+    await until(async () => !(await isFound()), 30_000);
   });
 });
