@@ -1,5 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { isDatabaseUnavailable, PreparingClient } from '../../src/database';
+import { type DoctorReport } from '../../src/operations';
+import { runJson } from '../support/command-line';
 import { Pgbouncer } from '../support/servers/pgbouncer';
 import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
 import { until } from '../support/engine';
@@ -63,6 +65,20 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     const locks = `SELECT * FROM pg_locks WHERE locktype = 'advisory'
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     expect(await service.database.dataSource.query(locks)).toEqual([]);
+  });
+
+  it('is told by the doctor while the service would prepare statements', async () => {
+    const found = async (url: string, setting: string): Promise<string[]> => {
+      const environment = { DATABASE_URL: url, RABBITMQ_URLS: 'none', DATABASE_PREPARED_STATEMENTS: setting };
+      const { findings } = await runJson<DoctorReport>(environment, 'doctor');
+      return findings
+        .filter(({ id }) => id === 'pooled-session')
+        .map(({ severity, remedy }) => `${severity}: ${remedy}`);
+    };
+    const pooled = bouncer.through(urlOf(DATABASE));
+    expect(await found(pooled, 'on')).toEqual([expect.stringMatching(/^error: .*DATABASE_PREPARED_STATEMENTS=off/)]);
+    expect(await found(pooled, 'off')).toEqual([]);
+    expect(await found(urlOf(DATABASE), 'on')).toEqual([]);
   });
 
   it('makes prepared statements fail with the setting that is missing, and is no fault of the work', async () => {

@@ -32,7 +32,8 @@ function patientOf({ environment }: Cli, { managementUrl, transactionAge }: Opti
   const { database, rabbit, transport, ladder, horizonMs } = config;
   const clock = new SystemClock();
   return {
-    ...{ transport, ladder, horizonMs, schema: database.schema, poolSize: database.poolSize },
+    ...{ transport, ladder, horizonMs, schema: database.schema },
+    ...{ poolSize: database.poolSize, prepares: database.prepares },
     managementUrl: managementUrl ?? environment.RABBITMQ_MANAGEMENT_URL,
     limits: { transactionS: transactionAge / 1_000 },
     connect: () => openDatabase(database),

@@ -13,6 +13,8 @@ export interface Patient {
   connect(): Promise<DataSource>;
   readonly schema: string;
   readonly poolSize: number;
+  /** Whether the service prepares statements. */
+  readonly prepares: boolean;
   /** Not started. Undefined: the service runs without a broker. */
   readonly client: RabbitClient | undefined;
   /** Kinds that every instance of the service handles. Kinds with pending timeouts are added. */
@@ -71,8 +73,8 @@ async function examineTables(
   limits: DoctorLimits,
   notes: Notes,
 ): Promise<FromDatabase> {
-  const { schema, poolSize, horizonMs, kinds } = patient;
-  await new ServerExamination({ dataSource, schema, poolSize, limits, now: patient.now }, notes).run();
+  const { schema, poolSize, prepares, horizonMs, kinds, now } = patient;
+  await new ServerExamination({ dataSource, schema, poolSize, prepares, limits, now }, notes).run();
   const tables = {
     ...{ dataSource, schema, horizonMs, limits },
     assertMigrated: () => patient.assertMigrated(dataSource),

@@ -1,11 +1,13 @@
 import { type DataSource } from 'typeorm';
-import { APPLICATION, ownQuery } from '../../database';
+import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS } from '../../database';
 import { type DoctorLimits, noteRelease, type Notes } from './notes';
 
 interface ServerDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly poolSize: number;
+  /** Whether the service prepares statements. */
+  readonly prepares: boolean;
   readonly limits: DoctorLimits;
   /** The host's time, epoch milliseconds. */
   now(this: void): number;
@@ -57,6 +59,7 @@ export class ServerExamination {
   async run(): Promise<void> {
     const { notes } = this;
     await notes.examine('database server', () => this.server());
+    if (this.deps.prepares) await notes.examine('pooler', () => this.pooler());
     await notes.examine('clocks', () => this.clocks());
     await notes.examine('transactions', () => this.transactions());
     await notes.examine('connections', () => this.connections());
@@ -73,6 +76,26 @@ export class ServerExamination {
     const [server] = await this.query<{ version: string; isReadOnly: boolean }>(SERVER);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
     await noteReadOnly(this.deps.dataSource, this.notes);
+  }
+
+  /** A pooler of transactions gives two connections one session, or one connection several. Others never do. */
+  private async pooler(): Promise<void> {
+    const { dataSource } = this.deps;
+    const pids: (number | undefined)[] = [];
+    await onOwnConnection(dataSource, STATEMENT_MS, (one) =>
+      onOwnConnection(dataSource, STATEMENT_MS, async (other) => {
+        for (const runner of [one, other, one, other, one, other]) {
+          const [row] = (await runner.query('SELECT pg_backend_pid() AS pid')) as { pid: number }[];
+          pids.push(row?.pid);
+        }
+      }),
+    );
+    const isOwn = pids[0] !== pids[1] && pids.every((pid, index) => pid === pids[index % 2]);
+    if (isOwn) return;
+    const seen =
+      'A pooler in transaction mode, such as PgBouncer, shares the sessions, and DATABASE_PREPARED_STATEMENTS is on.';
+    const remedy = `Set DATABASE_PREPARED_STATEMENTS=off, and restart the service (docs/database.md, "PgBouncer").`;
+    this.notes.error('pooled-session', seen, remedy);
   }
 
   /** The database's time lies between the moments of the question and of the answer. */
