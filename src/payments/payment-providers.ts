@@ -113,6 +113,7 @@ export class MerchantAccounts<T> {
     return this.byAccount.has(account);
   }
 
+  /** Account and merchant, in the order of configuration. */
   entries(): [string, T][] {
     return [...this.byAccount];
   }

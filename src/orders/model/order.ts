@@ -111,6 +111,7 @@ export interface PaymentAttempt {
   readonly paidSource: PaidSource | null;
 }
 
+/** The fields that identify the row of an attempt. */
 export type AttemptKey = Pick<PaymentAttempt, 'provider' | 'reference' | 'merchantAccount'>;
 
 export type AttemptName = AttemptKey & Partial<Pick<PaymentAttempt, 'resolvedAccount'>>;

@@ -149,6 +149,7 @@ function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, t
   return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
 }
 
+/** Why an unmatched payment cannot be booked on an order. */
 type AssignmentRefusal =
   /** It belongs to an order already, which does not need it. */
   | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }

@@ -297,6 +297,7 @@ export class ReviveOrder {
   }
 }
 
+/** Why an order cannot be revived, whatever is in stock. */
 type RevivalRefusal =
   | { readonly code: 'ORDER_NOT_REVIVABLE'; readonly status: OrderStatus }
   /** Its payments do not pay it. `PAYMENT_TAKEN`: they would, but another order counts on the same payment. */

@@ -315,6 +315,7 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.hasAccount?.(account) ?? true;
   }
 
+  /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
   }
