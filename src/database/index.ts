@@ -64,7 +64,7 @@ export {
   recordStatements,
   rehearse,
 } from './migrations';
-export { Database, statements } from './database';
+export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { indexMigrationOf, migrationOf } from './migration-of';
 export {
   ownTransaction,
@@ -77,8 +77,8 @@ export {
   retryConflicts,
   runTransaction,
   type Tables,
-  GROUP_COMMIT,
-  GroupCommit,
+  Database,
+  statements,
 } from './transaction';
 export {
   type Queryable,

@@ -206,7 +206,8 @@ export function markOwn(runner: QueryRunner): void {
 }
 
 /** False for a transaction that a host has begun. */
-export function isOwn({ queryRunner }: EntityManager): boolean {
+export function isOwn(tx: object): tx is EntityManager {
+  const { queryRunner } = tx as Partial<EntityManager>;
   return queryRunner !== undefined && own.has(queryRunner);
 }
 
@@ -355,7 +356,7 @@ const refusedAt = new WeakMap<DataSource, number>();
 const unusableAt = new WeakMap<DataSource, number>();
 
 /** Remembers that the server has refused what all work needs. Other errors say nothing. */
-export function noteFailure(dataSource: DataSource, error: unknown): void {
+function noteFailure(dataSource: DataSource, error: unknown): void {
   if (isServerRefusing(error)) refusedAt.set(dataSource, clock.monotonic());
 }
 
@@ -377,7 +378,7 @@ export function noteCommit(dataSource: DataSource): void {
  * open sessions go on. A question cannot find that out: with a full disk, a lost right, or a changed password it is answered, on a
  * session that is open.
  */
-export function isRefusingWork(dataSource: DataSource): boolean {
+function isRefusingWork(dataSource: DataSource): boolean {
   const now = clock.monotonic();
   return [refusedAt, unusableAt].some((times) => now - (times.get(dataSource) ?? -Infinity) < REFUSING_MS);
 }

@@ -1,6 +1,5 @@
 export { type DelayTransport, type DelayTransportName } from './delay-transport';
 export { DelayedExchange } from './delayed-exchange';
-export { DueBuffer } from './due-buffer';
 export { Ladder, findLadderProblems, type LadderOptions } from './ladder';
 export { NoBrokerDelay } from './no-broker-delay';
 export {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, ExpectedRollback, statements } from '../database';
-import { Inventory } from './inventory';
-import { type SetStockOutcome } from './stock';
+import { Inventory, type SetStockOutcome } from './inventory';
 
 /** Either the new stock (`onHand`, on condition of `expected`), or how many units to add. */
 export interface StockMove {

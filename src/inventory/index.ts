@@ -1,8 +1,7 @@
 export { ChangeStock, type ChangeStockOutcome, type StockMove, StockOwners } from './change-stock';
 export { holdsStock, reservedOrderIds } from './inventory-queries';
-export { Inventory } from './inventory';
-export { inventoryMigrations } from './migrations';
 export {
+  Inventory,
   selectUnfit,
   type UnfitDemand,
   type Reservation,
@@ -14,4 +13,5 @@ export {
   type StockEffect,
   type StockLevel,
   type StockShortage,
-} from './stock';
+} from './inventory';
+export { inventoryMigrations } from './migrations';

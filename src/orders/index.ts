@@ -52,6 +52,12 @@ export {
   type OrderAttempt,
   type PlaceRejection,
   type PlaceResult,
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+  ORDER_KINDS,
 } from './model/new-order';
 export {
   deliveryLimits,
@@ -96,14 +102,6 @@ export {
   merchantTimeouts,
 } from './read/find-pieces';
 export { type UnmatchedHandling, type UnmatchedReason } from './model/unmatched-money';
-export {
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
-  PAYMENT_RECONCILIATION,
-  PAYMENT_REFUND,
-  ORDER_KINDS,
-} from './model/order-timeouts';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export {
   type OrderList,

@@ -3,7 +3,7 @@ import {
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/model/order-timeouts';
+} from '../../src/orders/model/new-order';
 import { type AttemptKey, isSameAttempt, type LockedOrder, type OrderStatus } from '../../src/orders/model/order';
 import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
 import { type Shop } from './shop';

@@ -10,7 +10,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../../src/orders/model/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
 import {
   type UnmatchedHandling,
   type UnmatchedMoney,

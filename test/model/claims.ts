@@ -12,7 +12,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../../src/orders/model/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
 import { type Booking, type Money, released } from '../../src/orders/model/money';
 import { isRightful } from '../../src/orders/pay/mark-paid';
 import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';

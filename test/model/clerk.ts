@@ -1,6 +1,6 @@
-import { isDue } from '../../src/orders/model/decide-closing';
+import { isDue } from '../../src/orders/model/plan-closing';
 import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/model/order';
-import { paymentTimeout, refundTimeout } from '../../src/orders/model/order-timeouts';
+import { paymentTimeout, refundTimeout } from '../../src/orders/model/new-order';
 import { bookMoney } from '../../src/orders/model/money';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';

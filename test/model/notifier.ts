@@ -5,10 +5,10 @@ import {
   paymentTimeout,
   reconcileTimeout,
   refundTimeout,
-} from '../../src/orders/model/order-timeouts';
+  accountOf,
+} from '../../src/orders/model/new-order';
 import { type Money } from '../../src/orders/model/money';
 import { refundedOf } from '../../src/orders/pay/handle-webhook';
-import { accountOf } from '../../src/orders/model/new-order';
 import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';

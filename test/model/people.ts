@@ -1,6 +1,6 @@
-import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/model/order-timeouts';
+import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/model/new-order';
 import { readQuery } from '../../src/orders/lookup/payment-lookups';
-import { refundsOfCancellation } from '../../src/orders/model/decide-closing';
+import { refundsOfCancellation } from '../../src/orders/model/plan-closing';
 import { type LockedOrder, isUndecided, canTakeMoney } from '../../src/orders/model/order';
 import { transition } from '../../src/orders/model/transition';
 import { bookPayment, moneyOf } from './book-payment';

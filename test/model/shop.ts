@@ -11,7 +11,7 @@ import {
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/model/order-timeouts';
+} from '../../src/orders/model/new-order';
 import { Agenda } from './agenda';
 import { closingHandler } from './closing-handler';
 import { LatePath } from './late-path';

@@ -1,6 +1,5 @@
-import { accountOf } from '../../src/orders/model/new-order';
+import { accountOf, deadlineTimeouts } from '../../src/orders/model/new-order';
 import { draftAttempt } from '../../src/orders/model/money';
-import { deadlineTimeouts } from '../../src/orders/model/order-timeouts';
 import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';
 import { sendBuyer } from './buyer';
 import { lockAtDesk } from './lock-at-desk';

@@ -15,11 +15,12 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { HttpAdapterHost, Reflector } from '@nestjs/core';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { present } from '../../errors';
-import { type ActionContext } from '../../orders';
+import { type ActionContext, LIMITS, OrderMerchants, Orders, type NewOrder } from '../../orders';
 import { activeTraceparent, traceparentOf } from '../../tracing';
-import { HttpProblem } from '../input';
-import { type ApiRequest, headerOf } from './api-request';
+import { HttpProblem, notFound, reject } from '../input';
+import { type ApiRequest, headerOf, MerchantScope, remoteNetworkOf } from './api-request';
 import { type ApiKeys, type ApiScope, type KeyHolder, OperatorKeys, type OperatorRole } from './keys';
 import {
   isSame,
@@ -31,7 +32,6 @@ import {
   tokenOf,
 } from './operator-sessions';
 import { ProblemFilter } from './problem.filter';
-import { RateLimits } from './rate-limits';
 
 /** Injection token: the keys, or `open` if the host protects the routes itself. */
 export const API_KEYS = Symbol('order-timeout:api-keys');
@@ -92,6 +92,59 @@ export const ByOperator = createParamDecorator((_: unknown, context: ExecutionCo
 const UNAUTHENTICATED = { 'WWW-Authenticate': 'Bearer realm="order-timeout"' };
 
 const SAFE = ['GET', 'HEAD'];
+
+/**
+ * Refuses requests above the limits. Except at signing in, only failures count against an address: behind a proxy, the shop and its payment
+ * providers may share the address of an attacker, so a valid key or signature is never refused for others' failures.
+ */
+export class RateLimits {
+  private readonly keys: RateLimiterMemory | undefined;
+  private readonly failures: RateLimiterMemory | undefined;
+  private readonly forgeries: RateLimiterMemory | undefined;
+
+  constructor({
+    perKey = PER_KEY,
+    failuresPerAddress = FAILURES_PER_ADDRESS,
+    forgeriesPerAddress = FORGERIES_PER_ADDRESS,
+  }: RateLimitOptions) {
+    this.keys = limiter(perKey);
+    this.failures = limiter(failuresPerAddress);
+    this.forgeries = limiter(forgeriesPerAddress);
+  }
+
+  /** Counts a request with a known key. @throws HttpProblem RATE_LIMITED */
+  async useKey(name: string): Promise<void> {
+    await take(this.keys, name, `more than ${this.keys?.points ?? 0} requests in a second with the key "${name}"`);
+  }
+
+  /** Counts a request without a known key. @throws HttpProblem RATE_LIMITED instead of an answer about the key. */
+  async fail(request: ApiRequest): Promise<void> {
+    await take(this.failures, remoteNetworkOf(request), 'too many requests without a valid key');
+  }
+
+  /**
+   * Counts an attempt to sign in before its key is tried, so that guesses above the limit learn nothing. One that succeeds
+   * does not count.
+   *
+   * @throws HttpProblem RATE_LIMITED, for the right key too.
+   */
+  async signIn<T>(request: ApiRequest, tryKey: () => T | undefined): Promise<T | undefined> {
+    const key = `sign-in ${remoteNetworkOf(request)}`;
+    await take(this.failures, key, 'too many attempts to sign in without a valid key');
+    const found = tryKey();
+    if (found !== undefined) await this.failures?.reward(key);
+    return found;
+  }
+
+  /**
+   * Counts a notification with a wrong signature.
+   *
+   * @throws HttpProblem RATE_LIMITED instead of the provider's answer.
+   */
+  async forge(request: ApiRequest): Promise<void> {
+    await take(this.forgeries, remoteNetworkOf(request), 'too many notifications without a valid signature');
+  }
+}
 
 /**
  * Admits a key with a scope of the route, and on the operator page, a session with the role of the route. It stores on the
@@ -184,4 +237,126 @@ function admitOperator(request: OperatorRequest, session: OperatorSession, role:
 
 function crossSite(detail: string): HttpProblem {
   return new HttpProblem('CROSS_SITE_REQUEST', detail);
+}
+
+/**
+ * Runs after ApiKeyGuard, on routes with an order's `:id`. For a key that is limited to merchants, orders of other
+ * merchants do not exist. Other keys cost no query.
+ */
+@Injectable()
+export class OrderScopeGuard implements CanActivate {
+  constructor(private readonly orders: OrderMerchants) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const { params, orderTimeoutScope: scope = MerchantScope.EVERYBODY } = context
+      .switchToHttp()
+      .getRequest<ApiRequest>();
+    const id = params?.['id'];
+    // The pipe of the parameter rejects an invalid id.
+    if (!scope.isRestricted || typeof id !== 'string' || !LIMITS.id.test(id)) return true;
+    const merchantId = await this.orders.of(id);
+    if (merchantId !== undefined && scope.allows(merchantId)) return true;
+    throw notFound(id);
+  }
+}
+
+/**
+ * Hides unmatched payments and orders of other merchants. Checked outside the action's transaction, because the order that a
+ * payment names and its merchant never change. Callers of all merchants cost no query.
+ */
+@Injectable()
+export class UnmatchedScope {
+  constructor(
+    private readonly orders: Orders,
+    private readonly merchants: OrderMerchants,
+  ) {}
+
+  /** @throws RequestRejectedError UNMATCHED_PAYMENT_NOT_FOUND */
+  async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
+    if (!isRestricted || (await this.orders.unmatched.get(id, { merchants }))) return;
+    throw reject(id, { code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+  }
+
+  /** @throws RequestRejectedError ORDER_NOT_FOUND */
+  async assertTheirs(orderId: string, scope: MerchantScope): Promise<void> {
+    if (!scope.isRestricted) return;
+    const merchantId = await this.merchants.of(orderId);
+    if (merchantId === undefined || !scope.allows(merchantId)) throw notFound(orderId);
+  }
+}
+
+/** Maximum number of orders in the message. */
+const MAX_NAMED = 20;
+
+/**
+ * Fills in the merchants of new orders by the caller's key.
+ *
+ * @throws HttpProblem FORBIDDEN with the orders of other merchants.
+ * @throws RequestRejectedError VALIDATION_FAILED if an order must name its merchant and does not.
+ */
+export function scopedOrders(orders: readonly NewOrder[], scope: MerchantScope): readonly NewOrder[] {
+  if (!scope.isRestricted) return orders;
+  const foreign = orders.filter(({ merchantId }) => merchantId !== undefined && !scope.allows(merchantId));
+  if (foreign.length > 0) {
+    const ids = foreign.slice(0, MAX_NAMED).map(({ id }) => id);
+    const more = foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '';
+    throw scope.forbidden(
+      `nothing was placed, because these orders belong to other merchants: ${ids.join(', ')}${more}`,
+    );
+  }
+  return orders.map((order, index) => ({
+    ...order,
+    merchantId: scope.merchantFor(order.merchantId, `orders.${index}.merchantId`),
+  }));
+}
+
+/** Rate limits of the HTTP API. Each process counts separately. */
+export interface RateLimitOptions {
+  /** Requests per second with one API key; 0 for no limit. @default 1000 */
+  readonly perKey?: number;
+  /** Requests, and attempts to sign in, per second from one address without a valid key; 0 for no limit. @default 20 */
+  readonly failuresPerAddress?: number;
+  /** Notifications per second from one address without a valid signature; 0 for no limit. @default 20 */
+  readonly forgeriesPerAddress?: number;
+}
+
+/** Above ten times the load that one process carries, so it stops only runaway loops. */
+const PER_KEY = 1_000;
+
+/** High enough for a person who mistypes a key. */
+const FAILURES_PER_ADDRESS = 20;
+
+/** High enough for a provider whose key was changed. */
+const FORGERIES_PER_ADDRESS = 20;
+
+const MAX = 1_000_000;
+
+/** Lists all problems of the options. */
+export function findRateLimitProblems(options: RateLimitOptions): string[] {
+  const { perKey, failuresPerAddress, forgeriesPerAddress } = options;
+  const limits = Object.entries({ perKey, failuresPerAddress, forgeriesPerAddress });
+  const wrong = limits.filter(([, limit]) => limit !== undefined && !isLimit(limit));
+  return wrong.map(([name]) => `rateLimits.${name} must be an integer from 0 (off) to ${MAX}`);
+}
+
+function isLimit(limit: number): boolean {
+  return Number.isInteger(limit) && limit >= 0 && limit <= MAX;
+}
+
+function limiter(points: number): RateLimiterMemory | undefined {
+  return points === 0 ? undefined : new RateLimiterMemory({ points, duration: 1 });
+}
+
+async function take(limiter: RateLimiterMemory | undefined, key: string, detail: string): Promise<void> {
+  try {
+    await limiter?.consume(key);
+  } catch (error) {
+    throw error instanceof RateLimiterRes ? tooMany(detail, error) : error;
+  }
+}
+
+function tooMany(detail: string, { msBeforeNext }: RateLimiterRes): HttpProblem {
+  return new HttpProblem('RATE_LIMITED', detail, {
+    'Retry-After': String(Math.max(1, Math.ceil(msBeforeNext / 1_000))),
+  });
 }

@@ -8,6 +8,11 @@ export {
   type OperatorContext,
   PageController,
   RequireRole,
+  OrderScopeGuard,
+  UnmatchedScope,
+  findRateLimitProblems,
+  type RateLimitOptions,
+  RateLimits,
 } from './caller.guard';
 export { DOCS_FILES, DocumentsController } from './documents.controller';
 export { InventoryController } from './inventory.controller';
@@ -21,10 +26,8 @@ export {
 } from './keys';
 export { type OperatorRequest, type OperatorSession, OperatorSessions, setCookie } from './operator-sessions';
 export { BulkActionsController, OrderActionsController } from './order-actions.controller';
-export { OrderScopeGuard, UnmatchedScope } from './order-scope.guard';
 export { OrdersController, type Placement } from './orders.controller';
 export { ParkedTimeoutsController, TimeoutOperatorController } from './parked-timeouts.controller';
 export { PaymentNotificationsController } from './payment-notifications.controller';
 export { ProblemFilter } from './problem.filter';
-export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { UnmatchedPaymentsController } from './unmatched-payments.controller';

@@ -24,9 +24,8 @@ import {
   reasonSchema,
   refundSchema,
 } from '../input';
-import { Action, ApiController, ByCaller, RequireRole, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireRole, RequireScope, OrderScopeGuard } from './caller.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
-import { OrderScopeGuard } from './order-scope.guard';
 
 const orderId = new InputPipe(fields.orderId);
 

@@ -23,9 +23,8 @@ import {
   type PlaceResult,
   type ReportedPayment,
 } from '../../orders';
-import { Action, ApiController, ByCaller, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireScope, OrderScopeGuard, scopedOrders } from './caller.guard';
 import { type ApiRequest, CallerScope, type MerchantScope } from './api-request';
-import { OrderScopeGuard, scopedOrders } from './order-scope.guard';
 
 /** The part of the response that is used. It is the same in Express and Fastify. */
 interface StatusSetter {

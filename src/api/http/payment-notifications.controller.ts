@@ -7,7 +7,7 @@ import { InputPipe } from '../input';
 import { HttpProblem } from '../input';
 import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
-import { RateLimits } from './rate-limits';
+import { RateLimits } from './caller.guard';
 
 interface RawRequest extends ApiRequest {
   readonly body?: unknown;

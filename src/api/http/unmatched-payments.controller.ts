@@ -3,9 +3,8 @@ import { type z } from 'zod';
 import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchema } from '../input';
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
-import { Action, ApiController, ByCaller, RequireRole, RequireScope } from './caller.guard';
+import { Action, ApiController, ByCaller, RequireRole, RequireScope, UnmatchedScope } from './caller.guard';
 import { CallerScope, type MerchantScope } from './api-request';
-import { UnmatchedScope } from './order-scope.guard';
 
 const unmatchedId = new InputPipe(fields.unmatchedId);
 

@@ -10,7 +10,7 @@ import {
 } from '../../timeouts';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../model/findings';
-import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../model/order-timeouts';
+import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../model/new-order';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch, isWatched } from '../unmatched/payment-watch';
 import { isElsewhere, NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
@@ -55,7 +55,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   async handleBatch(timeouts: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
     const { store, unmatched } = this;
     const ids = timeouts.map((timeout) => timeout.key);
-    const batch = await adoptUnmatched(tx, store, await store.lock(tx, ids, 'skip-locked'));
+    const locked = await store.lock(tx, ids, 'skip-locked');
+    const batch = locked.adoptable.length > 0 ? await adoptUnmatched(tx, store, locked) : locked;
     const due = await this.withoutTaken(timeouts, batch, tx);
     const first = due.map((timeout) => this.stepFor(timeout, batch));
     const planned = await this.parkDisputed(first, batch, tx);
@@ -96,7 +97,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const order = batch.orders.get(due.key);
     // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
-    const partial = isDisputed ? 'keep' : this.policies.of(order.merchantId).partialPayment;
+    const hasMoney = order.attempts.length > 0;
+    const partial = isDisputed || !hasMoney ? 'keep' : this.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }

@@ -12,7 +12,7 @@ import {
   type PaymentAttempt,
   withStatus,
 } from '../model/order';
-import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
+import { allTimeouts, paymentTimeout } from '../model/new-order';
 import {
   transition,
   type ActionOptions,
@@ -26,7 +26,7 @@ import {
   refundsOfCancellation,
   refuseMoney,
   decideWithoutOpenAttempts,
-} from '../model/decide-closing';
+} from '../model/plan-closing';
 
 /** Which order to cancel, and why. */
 export interface Cancellation {

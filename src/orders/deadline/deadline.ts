@@ -15,7 +15,7 @@ import {
   parseReminderKey,
   remindsAt,
   OWN_LIMITS,
-} from '../model/order-timeouts';
+} from '../model/new-order';
 import { isActionNoted } from '../sql/order-rows';
 import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../model/transition';
 import { unmatchedFromAttempt } from '../model/unmatched-money';

@@ -354,3 +354,8 @@ export function hasExpired({ expiresAt }: Pick<Deadline, 'expiresAt'>, now: Date
 export function isPayable(order: Deadline, now: Date): boolean {
   return order.status === 'PENDING' && (!order.autoClose || !hasExpired(order, now));
 }
+
+/** When the closing begins: at the buyer's deadline plus the grace. */
+export function closesAt({ expiresAt, graceMs }: Pick<LockedOrder, 'expiresAt' | 'graceMs'>): Date {
+  return new Date(expiresAt.getTime() + graceMs);
+}

@@ -12,11 +12,10 @@ import {
 } from '../model/order';
 import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
 import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
-import { paymentTimeout } from '../model/order-timeouts';
+import { paymentTimeout, accountOf } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
-import { accountOf } from '../model/new-order';
 import { LIMITS } from '../model/order-policies';
 import { isHandled } from '../sql/keep-unmatched-money';
 import {

@@ -13,7 +13,7 @@ import {
   parseReminderKey,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../model/order-timeouts';
+} from '../model/new-order';
 
 interface RevealRequest {
   readonly orderId: string;

@@ -5,7 +5,7 @@ import { assertNever } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../model/findings';
 import { checkRequest } from '../input/check-input';
-import { isDue } from '../model/decide-closing';
+import { isDue } from '../model/plan-closing';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { neededPayments } from '../model/decide-claim';
@@ -23,9 +23,8 @@ import {
   isBooked,
   isSamePayment,
 } from '../model/order';
-import { paymentTimeout } from '../model/order-timeouts';
+import { paymentTimeout, accountOf } from '../model/new-order';
 import { paymentFound } from '../model/reported-payment';
-import { accountOf } from '../model/new-order';
 import {
   type LookUpOptions,
   type ActionContext,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database } from '../../database';
 import { type OperatorOptions, transition, type ActionContext, byOperator } from '../model/transition';
-import { isDue } from '../model/decide-closing';
+import { isDue } from '../model/plan-closing';
 import { checkUnmatched } from '../input/check-input';
 import {
   type LockedOrder,
@@ -14,7 +14,7 @@ import {
   isUndecided,
 } from '../model/order';
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep } from '../sql/order-transaction';
-import { refundTimeout } from '../model/order-timeouts';
+import { refundTimeout } from '../model/new-order';
 import { neededPayments } from '../model/decide-claim';
 import { SettledPayments } from '../sql/keep-unmatched-money';
 import {

@@ -16,10 +16,9 @@ import { type HandledPayment } from '../model/decide-claim';
 import { OrderStore } from '../sql/order-store';
 import { RefundRows } from '../unmatched/refunds';
 import { type UnmatchedMoney } from '../model/unmatched-money';
-import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../model/order-timeouts';
+import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout, accountOf } from '../model/new-order';
 import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { paymentFound } from '../model/reported-payment';
-import { accountOf } from '../model/new-order';
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
 type Chargeback = Extract<Notification, { type: 'CHARGEBACK' }>;

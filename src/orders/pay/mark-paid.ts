@@ -28,13 +28,12 @@ import { type UnmatchedReason, type UnmatchedMoney } from '../model/unmatched-mo
 import { type ActionContext, transition, type ActionOptions, contextOf } from '../model/transition';
 import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
 import { type ReportedPayment, evidenceOf, accountIn } from '../model/reported-payment';
-import { accountOf } from '../model/new-order';
+import { accountOf, allTimeouts, paymentTimeout } from '../model/new-order';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
 import { isContention, type Transaction } from '../../database';
 import { checkReportedPayment } from '../input/check-input';
 import { PaymentWatch } from '../unmatched/payment-watch';
-import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
 
 export interface Claim {
   readonly locked: LockedOrderContext;

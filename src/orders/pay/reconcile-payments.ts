@@ -12,7 +12,7 @@ import {
 import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding, waitForProviders } from '../model/findings';
-import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../model/order-timeouts';
+import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../model/new-order';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,

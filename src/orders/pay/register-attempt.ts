@@ -8,10 +8,12 @@ import {
   type ProviderRejection,
   refuseProvider,
   withAccount,
+  deadlineTimeouts,
+  earlyMoneyTimeout,
+  paymentTimeout,
 } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { OrderPolicies } from '../model/order-policies';
-import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../model/order-timeouts';
 import {
   isPayable,
   type OrderView,

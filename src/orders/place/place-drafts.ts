@@ -16,16 +16,17 @@ import {
 } from '../../database';
 import { draftAttempt } from '../model/money';
 import { OrderPolicies } from '../model/order-policies';
-import { deadlineTimeouts, earlyMoneyTimeout } from '../model/order-timeouts';
-import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
-import { readViews, toView } from '../sql/order-rows';
 import {
+  deadlineTimeouts,
+  earlyMoneyTimeout,
   type PlaceRejection,
   type PlaceResult,
   refuseProvider,
   type OrderDraft,
   placedOrder,
 } from '../model/new-order';
+import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
+import { readViews, toView } from '../sql/order-rows';
 
 /** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends ExpectedRollback {

@@ -8,7 +8,7 @@ import {
   PAYMENT_RECONCILIATION,
   ORDER_REMINDER,
   PAYMENT_REFUND,
-} from '../model/order-timeouts';
+} from '../model/new-order';
 
 interface Incomplete {
   readonly count: number;

@@ -2,17 +2,10 @@ import { Injectable, Inject } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, onOwnConnection, STATEMENT_MS, statements } from '../../database';
 import { TimeoutScheduler, type TimeoutRef } from '../../timeouts';
-import {
-  paymentTimeout,
-  allTimeouts,
-  ORDER_LATE_WATCH,
-  PAYMENT_REFUND,
-  reconcileTimeout,
-} from '../model/order-timeouts';
-import { type OrderView, type OrderStatus, type AttemptStatus, type PaidSource } from '../model/order';
+import { paymentTimeout, allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
+import { closesAt, type OrderView, type OrderStatus, type AttemptStatus, type PaidSource } from '../model/order';
 import { readViews, type ReadOrderRow } from '../sql/order-rows';
 import { type TransitionCause } from '../model/transition';
-import { closesAt } from '../model/decide-closing';
 import { CLOCK, type Clock } from '../../clock';
 import { checkPage } from '../input/check-input';
 import { findOrders, BY_INDEX } from '../sql/find-orders';

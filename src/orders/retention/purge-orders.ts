@@ -14,7 +14,7 @@ import {
   ORDER_REMINDER,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../model/order-timeouts';
+} from '../model/new-order';
 import { isSettled } from '../model/unmatched-money';
 import { OrderTransaction } from '../sql/order-transaction';
 

@@ -17,7 +17,7 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';
 import { Database, statements, storableJson, type Transaction } from '../../database';
-import { paymentTimeout } from '../model/order-timeouts';
+import { paymentTimeout } from '../model/new-order';
 import { type ActionContext, type Transition } from '../model/transition';
 import { ORDER_COLUMNS, type OrderRow, readViews, toOrder } from './order-rows';
 

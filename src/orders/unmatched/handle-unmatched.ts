@@ -9,7 +9,7 @@ import { moneyReceived, isPaidByReports } from '../model/money';
 import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { OrderStore } from '../sql/order-store';
-import { PAYMENT_REFUND, reconcileTimeout } from '../model/order-timeouts';
+import { PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
 import { transition, type ActionContext } from '../model/transition';
 import {
   type UnmatchedHandling,

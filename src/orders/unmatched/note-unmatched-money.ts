@@ -22,7 +22,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../model/order';
-import { reconcileTimeout } from '../model/order-timeouts';
+import { reconcileTimeout } from '../model/new-order';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/keep-unmatched-money';
 import { OrderStore } from '../sql/order-store';

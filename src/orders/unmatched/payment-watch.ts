@@ -12,7 +12,7 @@ import {
 } from '../../timeouts';
 import { type LockedOrder, isUndecided, isSettledReport, type PaymentAttempt } from '../model/order';
 import { OrderPolicies } from '../model/order-policies';
-import { ORDER_LATE_WATCH, busyOutcome, OWN_LIMITS } from '../model/order-timeouts';
+import { ORDER_LATE_WATCH, busyOutcome, OWN_LIMITS } from '../model/new-order';
 import {
   type AttemptFinding,
   shortestOf,

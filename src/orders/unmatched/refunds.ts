@@ -22,7 +22,7 @@ import {
 } from '../../timeouts';
 import { applyStep } from '../sql/order-transaction';
 import { PaymentLookups } from '../lookup/payment-lookups';
-import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/order-timeouts';
+import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/new-order';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { orderEvent, transition, type ActionContext } from '../model/transition';
 import { OrderStore } from '../sql/order-store';

@@ -2,7 +2,6 @@ import { Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type Clock, type Timer } from '../../clock';
 import { isGivenUp, isContention, isDatabaseUnavailable, isSchemaUnusable, contentionBackoffMs } from '../../database';
-import { type DueBuffer } from '../../delay';
 import { HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   backoffMs,
@@ -26,7 +25,7 @@ import {
   type SettlementQueries,
   type NextWakeUp,
 } from './timeout-settler';
-import { type DatabaseClock } from './database-clock';
+import { type DatabaseClock, type DueBuffer } from './due-buffer';
 
 interface BatchesDependencies<T> {
   readonly work: BatchWork<T>;

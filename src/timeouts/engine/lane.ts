@@ -2,7 +2,6 @@ import { type DataSource } from 'typeorm';
 import { Logger } from '@nestjs/common';
 import { type Clock, withTimeout } from '../../clock';
 import { type ScanRange, isDatabaseWritable } from '../../database';
-import { DueBuffer } from '../../delay';
 import { type Outbox } from '../../outbox';
 import {
   type Channel,
@@ -25,7 +24,7 @@ import {
   type TimeoutCause,
 } from '../model/timeout';
 import { OverduePages, type SeenRow, type SweptPage } from './overdue-pages';
-import { type DatabaseClock } from './database-clock';
+import { type DatabaseClock, DueBuffer } from './due-buffer';
 import { ExternalLookups } from './external-lookups';
 import { IsolatedBatches, WakeUpSettlement, GATHER, MicroBatcher } from './batches';
 import { OutcomeRecorder, SettlementQueries, TimeoutSettler } from './timeout-settler';

@@ -19,7 +19,7 @@ import { DuplicateTimeoutHandlerError, DueTimeoutLockedError, EndlessTimeoutsErr
 import { type TimeoutObservers, type TimeoutCause, type TimeoutRef, HEAD_START_MS } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
-import { DatabaseClock } from './database-clock';
+import { DatabaseClock } from './due-buffer';
 import { WakeUpConsumer, TimeoutProcessor } from './lane';
 import { Sweep } from './sweep';
 

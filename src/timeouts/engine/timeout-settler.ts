@@ -30,7 +30,7 @@ import {
   type SettlementRun,
   type TimeoutOutcome,
 } from '../model/timeout';
-import { type DatabaseClock } from './database-clock';
+import { type DatabaseClock } from './due-buffer';
 
 interface SettlerDependencies {
   readonly kind: string;

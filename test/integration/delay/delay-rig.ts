@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
-import { DueBuffer, type DelayTransport } from '../../../src/delay';
+import { type DelayTransport } from '../../../src/delay';
+import { DueBuffer } from '../../../src/timeouts/engine/due-buffer';
 import { type DelayRoute } from '../../../src/delay/delay-transport';
 import {
   declareBase,

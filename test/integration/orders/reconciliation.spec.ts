@@ -1,4 +1,4 @@
-import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
 import { dueOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop, timeoutsOf } from './shop';

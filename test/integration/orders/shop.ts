@@ -13,7 +13,12 @@ import { RefundPayments } from '../../../src/orders/unmatched/refunds';
 import { WatchEndedOrders } from '../../../src/orders/unmatched/payment-watch';
 import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from '../../../src/orders/deadline/deadline';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
-import { type NewOrder } from '../../../src/orders/model/new-order';
+import {
+  type NewOrder,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+} from '../../../src/orders/model/new-order';
 import { AssignUnmatched } from '../../../src/orders/operator/assign-unmatched';
 import { BulkActions } from '../../../src/orders/operator/bulk-actions';
 import { RefundPayment, ReviveOrder } from '../../../src/orders/operator/refund-and-revive';
@@ -21,7 +26,6 @@ import { SettleUnmatched, UnmatchedPayments } from '../../../src/orders/operator
 import { OrderListeners } from '../../../src/orders/listeners/order-listeners';
 import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
 import { type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
-import { ORDER_PAYMENT, ORDER_REMINDER, PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { PlaceOrders } from '../../../src/orders/place/place-orders';
 import { ReadHistory, ReadOrder, ListOrders } from '../../../src/orders/read/read-orders';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';

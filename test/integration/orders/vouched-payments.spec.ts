@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
+import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
 import { type PaidOutcome } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { selectUnfit, type StockDemand } from '../../../src/inventory';
-import { mergeLines } from '../../../src/inventory/stock';
+import { mergeLines } from '../../../src/inventory/inventory';
 
 const demand = (orderId: string, lines: Record<string, number>): StockDemand => ({
   orderId,

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { type AttemptFinding, type Finding, waitedMs } from '../../../src/orders/model/findings';
-import { type PartialPolicy } from '../../../src/orders/model/decide-closing';
-import { decideAfterLookUp as decide } from '../../../src/orders/model/plan-closing';
+import { type PartialPolicy, decideAfterLookUp as decide } from '../../../src/orders/model/plan-closing';
 import { type LockedOrder } from '../../../src/orders/model/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 

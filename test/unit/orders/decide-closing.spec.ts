@@ -3,7 +3,7 @@ import {
   isDue,
   type PartialPolicy,
   refundsOfCancellation,
-} from '../../../src/orders/model/decide-closing';
+} from '../../../src/orders/model/plan-closing';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/model/order';
 import { at, attempt, NOW, order, paid } from './orders';
 

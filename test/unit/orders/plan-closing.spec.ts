@@ -1,6 +1,5 @@
 import { type AttemptFinding, type Finding } from '../../../src/orders/model/findings';
-import { type PartialPolicy } from '../../../src/orders/model/decide-closing';
-import { planClosing } from '../../../src/orders/model/plan-closing';
+import { type PartialPolicy, planClosing } from '../../../src/orders/model/plan-closing';
 import { type LockedOrder } from '../../../src/orders/model/order';
 import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 

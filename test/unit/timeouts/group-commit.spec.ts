@@ -1,4 +1,4 @@
-import { GroupCommit } from '../../../src/database/transaction';
+import { GroupCommit } from '../../../src/database/group-commit';
 
 interface Run {
   readonly items: readonly string[];

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { DueBuffer } from '../../../src/delay';
+import { DueBuffer } from '../../../src/timeouts/engine/due-buffer';
 import { ManualClock } from '../../support/manual-clock';
 
 interface Released {
