@@ -81,6 +81,10 @@ export interface UnknownOutcome {
   readonly evidence?: PaymentEvidence;
 }
 
+export function unknown(reason: string, more: Omit<Partial<UnknownOutcome>, 'type' | 'reason'> = {}): UnknownOutcome {
+  return { type: 'UNKNOWN', reason, ...more };
+}
+
 /** The provider took the money. The amount is what it took, which may differ from the attempt's amount. */
 export interface PaidOutcome {
   readonly type: 'PAID';
@@ -257,13 +261,25 @@ export interface ResilienceOptions {
   readonly breakerOpenMs?: number;
 }
 
+/** @throws InvalidOptionsError with every invalid option, without values: they may be secrets. */
+export function parseOptions<S extends z.ZodType>(
+  title: string,
+  schema: S,
+  options: unknown,
+  findMore: (parsed: z.output<S>) => readonly string[] = () => [],
+): z.output<S> {
+  const { success, data, error } = schema.safeParse(options);
+  const problems = success
+    ? findMore(data)
+    : error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
+  if (!success || problems.length > 0) throw new InvalidOptionsError(title, problems);
+  return data;
+}
+
 /** ResilienceOptions with all defaults. */
 export type ResolvedResilienceOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option of the provider. */
 export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedResilienceOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
-  throw new InvalidOptionsError(`resilience of payment provider "${providerName}"`, problems);
+  return Object.freeze(parseOptions(`resilience of payment provider "${providerName}"`, schema, options));
 }

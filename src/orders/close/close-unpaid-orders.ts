@@ -21,7 +21,7 @@ import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../model/order';
 import { type ClosingPlan, planClosing } from '../model/plan-closing';
-import { type Transition, type ActionContext } from '../model/transition';
+import { type Transition, causeOf } from '../model/transition';
 
 /** The order changed between the decision and the write. Decide again for its new state. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
@@ -125,7 +125,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ids = steps.flatMap(({ plan }) =>
       plan && (movesStock(plan) || unmatched.revives(plan.after)) ? plan.after.id : [],
     );
-    const held = await store.ordersWithLockedStock(tx, ids);
+    const held = await store.inventory.lockFree(tx, ids);
     return steps.map((step) => {
       const { due } = step;
       return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;
@@ -192,10 +192,6 @@ function withAnswer(due: Due, answer: readonly AttemptFinding[] | undefined): Du
 /** Most orders that nobody has paid never had an attempt, so there is no money to look after. */
 function hasAttempts({ after }: ClosingPlan): boolean {
   return after.attempts.length > 0;
-}
-
-function causeOf({ cause, traceparent }: Due): ActionContext {
-  return { cause, traceparent };
 }
 
 /** A plan with a transition is void if the compare-and-set did not find the order in the planned state. */

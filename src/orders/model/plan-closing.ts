@@ -22,7 +22,7 @@ import {
   isUnconfirmed,
   closesAt,
 } from './order';
-import { type Transition, transition } from './transition';
+import { causeOf, type Transition, transition } from './transition';
 import { type OrderPolicy } from './order-policies';
 
 export interface ClosingPlan {
@@ -122,7 +122,7 @@ function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
 function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {
   const cancelled = order.closingReason === 'cancelled';
   return transition(order, to, {
-    by: { cause: due.cause, traceparent: due.traceparent },
+    by: causeOf(due),
     now,
     reason: to === 'PAID' ? 'compensated' : cancelled ? 'cancelled' : 'expired',
     ...(to === 'PAID' ? {} : { closingReason: cancelled ? ('cancelled' as const) : ('expired' as const) }),

@@ -1,6 +1,7 @@
 import { uuidv7 } from 'uuidv7';
 import { type JsonObject, type OutboxEntry } from '../../outbox';
 import { storableText, type TransactionOptions } from '../../database';
+import { type DueTimeout } from '../../timeouts';
 import { activeTraceparent } from '../../tracing';
 import { canTransition, type OrderStatus, type ClosingReason, type LockedOrder, type Order } from './order';
 
@@ -153,4 +154,9 @@ export interface LookUpOptions<By extends Actor = ActionContext> {
 /** Marks a decision by a person in the history, whichever interface the request used. */
 export function byOperator(by: Actor = {}): ActionContext {
   return contextOf({ ...by, cause: 'operator' });
+}
+
+/** The timeout, and the work that scheduled it, as the cause of a change. */
+export function causeOf({ cause, traceparent }: Pick<DueTimeout, 'cause' | 'traceparent'>): ActionContext {
+  return { cause, traceparent };
 }

@@ -33,7 +33,7 @@ import {
   type OperatorOptions,
 } from '../model/transition';
 import { moneyReceived } from '../model/money';
-import { Inventory, type StockShortage } from '../../inventory';
+import { type StockShortage } from '../../inventory';
 import { UnmatchedRows } from '../unmatched/unmatched-payment';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
@@ -256,7 +256,6 @@ export class ReviveOrder {
     private readonly transaction: OrderTransaction,
     private readonly unmatched: HandleUnmatched,
     private readonly found: NoteUnmatchedMoney,
-    private readonly inventory: Inventory,
     private readonly rows: UnmatchedRows,
   ) {}
 
@@ -289,7 +288,7 @@ export class ReviveOrder {
     const { lines } = await this.transaction.view(tx, orderId);
     const wanted = new Map<string, number>();
     for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
-    const levels = await this.inventory.read(tx, [...wanted.keys()]);
+    const levels = await this.transaction.store.inventory.read(tx, [...wanted.keys()]);
     const available = new Map(levels.map((level) => [level.sku, level.available]));
     const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
     return shortages.filter((shortage) => shortage.available < shortage.wanted);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import {
   isBooked,
   isClaim,
@@ -48,6 +49,7 @@ export class ClaimPayment {
   constructor(
     private readonly store: OrderStore,
     private readonly unmatched: HandleUnmatched,
+    private readonly found: NoteUnmatchedMoney,
   ) {}
 
   /**
@@ -71,7 +73,7 @@ export class ClaimPayment {
     if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
     const isOutranked = decision === 'outranks';
     if (isOutranked && money.isAssigned) {
-      await this.unmatched.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
+      await this.found.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
     } else if (
       decision === 'disputed' ||
       (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(same.handled, money)) ||
@@ -79,7 +81,7 @@ export class ClaimPayment {
     ) {
       await this.keep(claim, 'attempt-mismatch');
     }
-    await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
+    await this.found.tellOfSettled(order, booking.after, { tx, by, now });
     if (!isSettled) return 'ours';
     // Told again only if what was settled was another amount, or a mere report.
     await this.keep(claim, 'unknown-order');

@@ -30,7 +30,7 @@ import {
   canTakeMoney,
 } from '../model/order';
 import { OrderStore } from '../sql/order-store';
-import { type ActionContext, type LookUpOptions, contextOf } from '../model/transition';
+import { type ActionContext, causeOf, type LookUpOptions, contextOf } from '../model/transition';
 import { type LockedContext } from '../model/unmatched-money';
 import { PaymentWatch } from '../unmatched/payment-watch';
 import { OrderTransaction } from '../sql/order-transaction';
@@ -157,11 +157,11 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     if (affected.length < 2) return;
     await this.scheduler.lock(tx, affected.flatMap(allTimeouts));
     const ids = affected.map(({ id }) => id);
-    await this.store.lockStock(tx, ids);
+    await this.store.inventory.lockAll(tx, ids);
   }
 
   private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
-    const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
+    const by = causeOf(due);
     const order = await this.claims.execute(locked, { tx, by, now });
     if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
     for (const { finding, ...key } of due.answer) {

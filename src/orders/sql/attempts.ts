@@ -11,6 +11,7 @@ import {
   WHOLE_PAYMENT_REASONS,
 } from '../model/unmatched-money';
 import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
+import { attemptKeys } from './order-rows';
 
 /**
  * Writes the current state of known attempts of locked orders in one statement, for any number of attempts. Rows that told
@@ -26,9 +27,7 @@ export async function writeAttempts(
   if (writes.length === 0) return;
   const attempts = writes.map(({ attempt }) => attempt);
   const rows = await tx.query<unknown[]>(writeSql(database), [
-    attempts.map((attempt) => attempt.provider),
-    attempts.map((attempt) => attempt.reference),
-    attempts.map((attempt) => attempt.merchantAccount ?? ''),
+    ...attemptKeys(attempts),
     attempts.map((attempt) => attempt.orderId),
     attempts.map((attempt) => attempt.status),
     attempts.map((attempt) => attempt.registered),
@@ -269,9 +268,7 @@ const rowsSql = statements((schema) => {
 
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {
   return [
-    attempts.map(({ provider }) => provider),
-    attempts.map(({ reference }) => reference),
-    attempts.map(({ merchantAccount }) => merchantAccount ?? ''),
+    ...attemptKeys(attempts),
     attempts.map(({ orderId }) => orderId),
     attempts.map(({ paidAmount }) => paidAmount?.toString() ?? null),
     attempts.map(({ paidCurrency }) => paidCurrency),

@@ -16,6 +16,7 @@ import {
   type OrderLineView,
   type OrderView,
   accountOfAttempt,
+  type AttemptKey,
 } from '../model/order';
 
 /** Columns of an order. The table's alias must be `o`. */
@@ -118,6 +119,15 @@ export function attemptsByOrder(attempts: readonly PaymentAttempt[]): ReadonlyMa
     else ofOrder.set(attempt.orderId, [attempt]);
   }
   return ofOrder;
+}
+
+/** The parameters for `unnest` of the keys of attempts. */
+export function attemptKeys(keys: readonly AttemptKey[]): string[][] {
+  return [
+    keys.map(({ provider }) => provider),
+    keys.map(({ reference }) => reference),
+    keys.map(({ merchantAccount }) => merchantAccount ?? ''),
+  ];
 }
 
 function toDate(text: string | null): Date | null {

@@ -26,7 +26,7 @@ import { type AttemptWrite } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
-import { ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
+import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
 /** Everything that deciding about orders needs from their tables. Methods with `tx` run in that transaction. */
 @Injectable()
@@ -35,7 +35,7 @@ export class OrderStore {
 
   constructor(
     private readonly database: Database,
-    private readonly inventory: Inventory,
+    readonly inventory: Inventory,
     private readonly events: OrderEventLog,
     private readonly providers: PaymentProviders,
     private readonly reading: ReadAttempts,
@@ -184,23 +184,6 @@ export class OrderStore {
     return meantAttempt(attempts, names);
   }
 
-  /**
-   * Locks the stock of all these orders in one global order. Called before the first `apply` or `reserveAgain` of a
-   * transaction that revives one of several orders.
-   */
-  lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
-    return this.inventory.lockAll(tx, orderIds);
-  }
-
-  /** Locks the stock of these orders without waiting. Returns the orders whose stock another transaction has locked. */
-  ordersWithLockedStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.inventory.lockFree(tx, orderIds);
-  }
-
-  reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
-    return this.inventory.reserveAgain(tx, orderId);
-  }
-
   /** Gives attempts that hold no money to another order. Both orders are locked. */
   async moveAttempts(tx: EntityManager, attempts: readonly PaymentAttempt[], orderId: string): Promise<void> {
     const [found] = await tx.query<{ count: number }[]>(storeSql(this.database).move, [
@@ -254,14 +237,6 @@ const storeSql = statements((schema) => ({
        WHERE id = ANY($1::uuid[]) AND handling IN ('kept', 'waiting') ORDER BY id FOR NO KEY UPDATE`,
   close: `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`,
 }));
-
-function attemptKeys(keys: readonly AttemptKey[]): string[][] {
-  return [
-    keys.map(({ provider }) => provider),
-    keys.map(({ reference }) => reference),
-    keys.map(({ merchantAccount }) => merchantAccount ?? ''),
-  ];
-}
 
 /** The effect of each status on the stock of an order that enters it. */
 const STOCK_EFFECTS = {

@@ -96,7 +96,7 @@ export class HandleUnmatched {
    */
   async lockStock(tx: EntityManager, orders: readonly LockedOrder[], others: readonly string[] = []): Promise<void> {
     const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
-    if (revived.length > 0) await this.store.lockStock(tx, [...revived, ...others]);
+    if (revived.length > 0) await this.store.inventory.lockAll(tx, [...revived, ...others]);
   }
 
   /** Whether its money makes the order PAID, which reserves its goods again. */
@@ -108,14 +108,6 @@ export class HandleUnmatched {
   handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
     const waits = isUndecided(status) && autoClose && this.policies.of(merchantId).partialPayment !== 'park';
     return waits ? 'waiting' : 'kept';
-  }
-
-  contest(claims: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
-    return this.found.contest(claims, context);
-  }
-
-  tellOfSettled(before: LockedOrder, after: LockedOrder, context: LockedContext): Promise<void> {
-    return this.found.tellOfSettled(before, after, context);
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
@@ -165,7 +157,7 @@ export class HandleUnmatched {
     reason = 'revived',
   ): Promise<boolean> {
     const { tx, by, now } = context;
-    if (!(await this.store.reserveAgain(tx, order.id))) return false;
+    if (!(await this.store.inventory.reserveAgain(tx, order.id))) return false;
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
     const step = { by, now, reason, evidence, details: { reason: 'revived' } };
     await applyStep(this.store, tx, transition(order, 'PAID', step));

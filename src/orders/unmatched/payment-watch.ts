@@ -25,7 +25,7 @@ import {
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { type ActionContext } from '../model/transition';
+import { causeOf } from '../model/transition';
 import { HandleUnmatched } from './handle-unmatched';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
 
@@ -161,10 +161,6 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
 function roundOf(due: Due, { orders }: LockedBatch, findings: readonly AttemptFinding[] | undefined): Round {
   const before = orders.get(due.key);
   return { due, before, findings: findings ?? [], after: before && findings && withFindings(before, findings) };
-}
-
-function causeOf({ cause, traceparent }: Due): ActionContext {
-  return { cause, traceparent };
 }
 
 /** When the order ended, as stored in the timeout when it was scheduled. */

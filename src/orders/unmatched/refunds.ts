@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
 import { type PaymentEvidence, type RefundOutcome } from '../../payments';
 import { type AttemptKey, type PaymentAttempt, type LockedOrder } from '../model/order';
-import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
+import { attemptKeys, type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
 import {
   type Refund,
   FAILED_REFUND_REASONS,
@@ -24,7 +24,7 @@ import { applyStep } from '../sql/order-transaction';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/new-order';
 import { OrderEventLog } from '../listeners/order-listeners';
-import { orderEvent, transition, type ActionContext } from '../model/transition';
+import { causeOf, orderEvent, transition, type ActionContext } from '../model/transition';
 import { OrderStore } from '../sql/order-store';
 import { waitedMs, MAX_DEFER_MS } from '../model/findings';
 
@@ -73,12 +73,7 @@ export class RefundRows {
       requestedBy ?? null,
     ]);
     // The money waited for the rest, which did not arrive, or for a person, who has decided.
-    await tx.query(refundSql(this.database).note, [
-      refunds.map((refund) => refund.provider),
-      refunds.map((refund) => refund.reference),
-      refunds.map((refund) => refund.merchantAccount ?? ''),
-      refunds.map((refund) => refund.reason),
-    ]);
+    await tx.query(refundSql(this.database).note, [...attemptKeys(refunds), refunds.map((refund) => refund.reason)]);
   }
 
   async countExcess(
@@ -270,7 +265,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     if (decision.type === 'stands') return DONE;
     const order = orders.get(asked.refund.orderId);
     if (!order) return busyOutcome(due, now);
-    const by = { cause: due.cause, traceparent: due.traceparent };
+    const by = causeOf(due);
     if (decision.type === 'failed')
       await this.reopen(tx, await this.currentOf(tx, order), asked, decision.reason, by, now);
     if (isRejected) await this.tellOfFailure(tx, asked, answer.reason, by, now);

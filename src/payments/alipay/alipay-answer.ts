@@ -7,6 +7,7 @@ import {
   type CloseOutcome,
   type RefundOutcome,
   type RefundRequest,
+  unknown,
 } from '../payment-provider';
 
 /** An answer that Alipay signed. Its content is not interpreted yet. */
@@ -131,11 +132,9 @@ export function toRefusedClose(query: QueryOutcome): CloseOutcome {
     case 'UNKNOWN':
       return query;
     default:
-      return {
-        type: 'UNKNOWN',
-        reason: `the close was refused because of the trade's state, but a query then said ${query.type}`,
+      return unknown(`the close was refused because of the trade's state, but a query then said ${query.type}`, {
         ...(query.evidence && { evidence: query.evidence }),
-      };
+      });
   }
 }
 

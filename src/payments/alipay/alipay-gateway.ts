@@ -2,10 +2,10 @@ import { createPublicKey, type KeyObject, createPrivateKey } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { AlipaySdk } from 'alipay-sdk';
-import { InvalidOptionsError, CodedError } from '../../errors';
+import { CodedError } from '../../errors';
 import { type Clock } from '../../clock';
 import { withDeadline } from '../resilience/resilient-provider';
-import { type UnknownOutcome } from '../payment-provider';
+import { type UnknownOutcome, parseOptions } from '../payment-provider';
 import { type AlipayAnswer, toBeijingTime } from './alipay-answer';
 
 /** Alipay uses SHA256withRSA and requires keys of at least 2048 bits. */
@@ -62,12 +62,7 @@ export type ResolvedAlipayMerchant = Readonly<z.output<typeof merchant>>;
 
 /** @throws InvalidOptionsError with every invalid option, without keys. */
 export function resolveAlipayOptions(options: AlipayOptions): ResolvedAlipayOptions {
-  const parsed = schema.safeParse(options);
-  const problems = parsed.success
-    ? findMixUps(parsed.data.merchants)
-    : parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
-  if (!parsed.success || problems.length > 0) throw new InvalidOptionsError('Alipay', problems);
-  return Object.freeze(parsed.data);
+  return Object.freeze(parseOptions('Alipay', schema, options, ({ merchants }) => findMixUps(merchants)));
 }
 
 function findMixUps(merchants: ResolvedAlipayOptions['merchants']): string[] {

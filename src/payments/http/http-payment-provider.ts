@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock } from '../../clock';
-import { InvalidOptionsError } from '../../errors';
 import {
   type PaymentAttemptRef,
   type CloseOutcome,
@@ -10,6 +9,8 @@ import {
   type UnknownOutcome,
   type PaymentProvider,
   type RefundRequest,
+  parseOptions,
+  unknown,
 } from '../payment-provider';
 import {
   type HttpExchange,
@@ -159,12 +160,10 @@ export class HttpPaymentProvider implements PaymentProvider {
   private overload({ status, headers }: HttpResponse): UnknownOutcome | undefined {
     if (status !== 429 && status < 500) return undefined;
     const retryMs = retryAfterMs(headers['retry-after'] ?? null, this.clock.now());
-    return {
-      type: 'UNKNOWN',
-      reason: status === 429 ? "the provider's rate limit was reached (429)" : `provider failed with status ${status}`,
-      outage: status >= 500,
-      ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }),
-    };
+    return unknown(
+      status === 429 ? "the provider's rate limit was reached (429)" : `provider failed with status ${status}`,
+      { outage: status >= 500, ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) },
+    );
   }
 }
 
@@ -208,13 +207,11 @@ type ResolvedHttpPaymentOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option, without secrets. */
 function resolveHttpPaymentOptions(options: HttpPaymentOptions): ResolvedHttpPaymentOptions {
-  const parsed = schema.safeParse(options);
-  const problems = parsed.error?.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`) ?? [];
-  if (parsed.success && !parsed.data.secret && Object.keys(parsed.data.merchantSecrets).length === 0) {
-    problems.push('secret: give a secret, or merchantSecrets by merchant account');
-  }
-  if (!parsed.success || problems.length > 0) throw new InvalidOptionsError('HTTP payment provider', problems);
-  return Object.freeze({ ...parsed.data, baseUrl: parsed.data.baseUrl.replace(/\/+$/, '') });
+  const parsed = parseOptions('HTTP payment provider', schema, options, ({ secret: own, merchantSecrets }) => {
+    const hasSecret = own !== undefined || Object.keys(merchantSecrets).length > 0;
+    return hasSecret ? [] : ['secret: give a secret, or merchantSecrets by merchant account'];
+  });
+  return Object.freeze({ ...parsed, baseUrl: parsed.baseUrl.replace(/\/+$/, '') });
 }
 
 const paid = z.object({

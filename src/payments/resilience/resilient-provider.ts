@@ -22,6 +22,7 @@ import {
   type RefundRequest,
   type ResilienceOptions,
   resolveResilienceOptions,
+  unknown,
 } from '../payment-provider';
 import { CodedError, FailureLog } from '../../errors';
 import { inSpan } from '../../tracing';
@@ -226,11 +227,7 @@ export class ProviderBreaker {
   /** Why a call must not be made now; undefined if it may. */
   refusal(): UnknownOutcome | undefined {
     if (this.state === 'half-open') {
-      return {
-        type: 'UNKNOWN',
-        reason: 'provider is being tested again after an outage',
-        retryAfterMs: RETRY_WHILE_TESTED_MS,
-      };
+      return unknown('provider is being tested again after an outage', { retryAfterMs: RETRY_WHILE_TESTED_MS });
     }
     const leftMs = Math.ceil(this.openedAt + this.options.breakerOpenMs - this.clock.monotonic());
     if (this.state === 'closed' || leftMs <= 0) return undefined;
@@ -375,7 +372,8 @@ export class ResilientProvider implements PaymentProvider {
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;
     const turn = await this.rate.take(attempt.merchantAccount, signal);
-    if (turn.type === 'too-long') return unknown('rate limit of the merchant account is used up', turn.waitMs);
+    if (turn.type === 'too-long')
+      return unknown('rate limit of the merchant account is used up', { retryAfterMs: turn.waitMs });
     if (turn.type === 'aborted') return unknown('gave up waiting for the rate limit');
     return this.inSlot(signal, () => this.breaker.run(() => this.timed(signal, call)));
   }
@@ -384,12 +382,13 @@ export class ResilientProvider implements PaymentProvider {
   private whilePaused(): UnknownOutcome {
     const pausedMs = this.clock.monotonic() - this.pausedSince;
     const retryAfterMs = pausedMs < 5 * MINUTE ? 5_000 : pausedMs < 60 * MINUTE ? 15_000 : MINUTE;
-    return { ...unknown('an operator has paused the provider', retryAfterMs), paused: true };
+    return unknown('an operator has paused the provider', { retryAfterMs, paused: true });
   }
 
   private async inSlot<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T | UnknownOutcome> {
     const slot = await this.slots.acquire(this.options.maxWaitMs, signal);
-    if (slot.type !== 'entered') return unknown(`too many calls in flight (${slot.type})`, RETRY_WHEN_BUSY_MS);
+    if (slot.type !== 'entered')
+      return unknown(`too many calls in flight (${slot.type})`, { retryAfterMs: RETRY_WHEN_BUSY_MS });
     try {
       return await call();
     } catch (error) {
@@ -408,7 +407,7 @@ export class ResilientProvider implements PaymentProvider {
     });
     if (result.type === 'aborted') throw new CallAbandonedError();
     return this.note(
-      result.type === 'value' ? result.value : { ...unknown(`no answer within ${timeoutMs} ms`), outage: true },
+      result.type === 'value' ? result.value : unknown(`no answer within ${timeoutMs} ms`, { outage: true }),
     );
   }
 
@@ -423,10 +422,6 @@ export class ResilientProvider implements PaymentProvider {
 
 function isUnknown(outcome: unknown): outcome is UnknownOutcome {
   return typeof outcome === 'object' && outcome !== null && 'type' in outcome && outcome.type === 'UNKNOWN';
-}
-
-function unknown(reason: string, retryAfterMs?: number): UnknownOutcome {
-  return retryAfterMs === undefined ? { type: 'UNKNOWN', reason } : { type: 'UNKNOWN', reason, retryAfterMs };
 }
 
 function failedCall(error: unknown): UnknownOutcome {

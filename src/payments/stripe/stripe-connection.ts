@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Stripe from 'stripe';
 import { z } from 'zod';
-import { type NotFoundOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-provider';
+import { type NotFoundOutcome, type QueryOutcome, type UnknownOutcome, unknown } from '../payment-provider';
 import {
   toIntentOutcome,
   toSessionOutcome,
@@ -199,11 +199,7 @@ function withoutStatus({ type, message, detail }: StripeErrorShape): StripeFailu
     return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${message}` });
   }
   const why = causeOf(detail);
-  return failed({
-    type: 'UNKNOWN',
-    reason: `no answer from Stripe: ${message}${why ? ` (${why})` : ''}`,
-    outage: true,
-  });
+  return failed(unknown(`no answer from Stripe: ${message}${why ? ` (${why})` : ''}`, { outage: true }));
 }
 
 function rateLimited({ headers, message }: StripeErrorShape): StripeFailure {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidOptionsError } from '../../errors';
+import { parseOptions } from '../payment-provider';
 
 const SECRET_KEY = /^(?:sk|rk)_\w{8,}$/;
 /** Hosts that no other machine can intercept. */
@@ -81,10 +81,8 @@ export type ResolvedStripeMerchant = z.output<typeof merchant>;
 
 /** @throws InvalidOptionsError with every invalid option, without secrets. */
 export function resolveStripeOptions(options: StripeOptions): ResolvedStripeOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return Object.freeze({ ...parsed.data, baseUrl: parsed.data.baseUrl.replace(/\/+$/, '') });
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
-  throw new InvalidOptionsError('Stripe payment provider', problems);
+  const parsed = parseOptions('Stripe payment provider', schema, options);
+  return Object.freeze({ ...parsed, baseUrl: parsed.baseUrl.replace(/\/+$/, '') });
 }
 
 function livemodeOf(secretKey: string): boolean | undefined {

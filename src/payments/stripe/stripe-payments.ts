@@ -6,6 +6,7 @@ import {
   type RefundOutcome,
   type UnknownOutcome,
   type RefundRequest,
+  unknown,
 } from '../payment-provider';
 import {
   type IdempotencyKeys,
@@ -173,10 +174,7 @@ export class StripeRefunds {
         return reply.type === 'FAILED' ? reply.outcome : this.afterRefusal(reply, expected, signal);
       this.keys.advance(keySubject);
     }
-    return {
-      type: 'UNKNOWN',
-      reason: 'Stripe repeats stored refusals of this refund; the next try uses another idempotency key',
-    };
+    return unknown('Stripe repeats stored refusals of this refund; the next try uses another idempotency key');
   }
 
   /** The intent that took the money: the one that is known, otherwise the attempt's own, or that of its session. */
@@ -240,10 +238,7 @@ export class StripeRefunds {
     const ours = parsed.data.data.find(({ metadata }) => metadata?.[REFUND_NUMBER] === refundNumber);
     if (ours) return toRefundOutcome(ours, expected);
     if (!parsed.data.has_more) return undefined;
-    return {
-      type: 'UNKNOWN',
-      reason: `the payment has more than ${PAGE_SIZE} refunds; look for this one in the Stripe Dashboard`,
-    };
+    return unknown(`the payment has more than ${PAGE_SIZE} refunds; look for this one in the Stripe Dashboard`);
   }
 
   private async afterRefusal(

@@ -14,6 +14,7 @@ import {
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
+  unknown,
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
 import { IdempotencyKeys, StripeAccount } from './stripe-connection';
@@ -214,8 +215,5 @@ function subjectOf({ reference }: PaymentAttemptRef): 'intent' | 'session' | Unk
   const kind = REFERENCE.exec(reference)?.[1];
   if (kind !== undefined) return kind === 'pi' ? 'intent' : 'session';
   const shown = JSON.stringify(reference.slice(0, 64));
-  return {
-    type: 'UNKNOWN',
-    reason: `reference ${shown} is neither a Stripe payment intent (pi_…) nor a checkout session (cs_…)`,
-  };
+  return unknown(`reference ${shown} is neither a Stripe payment intent (pi_…) nor a checkout session (cs_…)`);
 }

@@ -8,6 +8,7 @@ import {
   type RefundOutcome,
   type RefundRequest,
   type PaidOutcome,
+  unknown,
 } from '../payment-provider';
 import { type WechatPayAnswer } from './wechat-pay-options';
 
@@ -220,11 +221,7 @@ function inconclusive(answer: WechatPayAnswer): UnknownOutcome {
   }
   if (status === 401) {
     const remedy = "check mchid, serialNo, privateKey, and this machine's clock";
-    return {
-      type: 'UNKNOWN',
-      reason: `WeChat Pay rejected the signature of the request (${what}); ${remedy}`,
-      evidence,
-    };
+    return unknown(`WeChat Pay rejected the signature of the request (${what}); ${remedy}`, { evidence });
   }
   if (verification.type === 'UNVERIFIED') {
     const reason = `answer with status ${status} is not trusted: ${verification.reason}`;

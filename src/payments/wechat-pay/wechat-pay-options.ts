@@ -9,8 +9,7 @@ import {
 } from 'node:crypto';
 import { z } from 'zod';
 import { isFreshTimestamp, MAX_SKEW_SECONDS } from '../http/http-exchange';
-import { InvalidOptionsError } from '../../errors';
-import { type ResilienceOptions } from '../payment-provider';
+import { type ResilienceOptions, parseOptions } from '../payment-provider';
 
 /** Prefix of the ids of WeChat Pay's public keys. Other serials are those of platform certificates. */
 const PUBLIC_KEY_ID = /^PUB_KEY_ID_/;
@@ -231,10 +230,7 @@ type ResolvedWechatPayOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option, without secrets. */
 export function resolveWechatPayOptions(options: WechatPayOptions): ResolvedWechatPayOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
-  throw new InvalidOptionsError('WeChat Pay', problems);
+  return Object.freeze(parseOptions('WeChat Pay', schema, options));
 }
 
 function readPlatformKey(serial: string, pem: string): KeyObject | string {

@@ -14,6 +14,7 @@ import {
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
+  unknown,
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
 import {
@@ -121,10 +122,7 @@ export class WechatPayProvider implements PaymentProvider {
   private merchantOf({ merchantAccount, reference }: PaymentAttemptRef): Merchant | UnknownOutcome {
     const merchant = this.merchants.of(merchantAccount);
     if (!merchant) {
-      return {
-        type: 'UNKNOWN',
-        reason: `no merchant account "${merchantAccount ?? ''}" is configured for ${this.name}`,
-      };
+      return unknown(`no merchant account "${merchantAccount ?? ''}" is configured for ${this.name}`);
     }
     if (REFERENCE.test(reference)) return merchant;
     const reason = `reference ${JSON.stringify(reference)} cannot be an out_trade_no: 6 to 32 of 0-9 A-Z a-z _ - * |`;
