@@ -1,9 +1,9 @@
 import { type Provider } from '@nestjs/common';
 import { Database } from '../database';
 import { ChangeStock, Inventory, StockOwners } from '../inventory';
-import { CancelOrder, CloseOrder } from './close/end-order';
+import { EndOrder } from './close/end-order';
 import { CloseUnpaidOrders } from './close/close-unpaid-orders';
-import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from './deadline/deadline';
+import { Deadlines, RemindBeforeDeadline } from './deadline/deadline';
 import { OrderEventLog, OrderListeners } from './listeners/order-listeners';
 import { PaymentLookups } from './lookup/payment-lookups';
 import { OrderPolicies, type OrderPolicyOptions } from './model/order-policies';
@@ -19,7 +19,7 @@ import { CheckPayment, ReconcilePayments, ReleaseClaims } from './pay/reconcile-
 import { RegisterAttempt } from './pay/register-attempt';
 import { PlaceDrafts } from './place/place-drafts';
 import { AnnounceRefusals, PlaceOrders } from './place/place-orders';
-import { ListOrders, SummarizeOrders, ReadDossier, ReadHistory, ReadOrder } from './read/read-orders';
+import { ListOrders, SummarizeOrders, ReadDossier, ReadOrder } from './read/read-orders';
 import {
   Purge,
   PURGE_STEPS,
@@ -63,9 +63,9 @@ const timeoutHandlers = [
 ];
 
 const useCases = [
-  ...[PlaceDrafts, PlaceOrders, AnnounceRefusals, ReadOrder, ReadHistory, ListOrders, SummarizeOrders, ReadDossier],
+  ...[PlaceDrafts, PlaceOrders, AnnounceRefusals, ReadOrder, ListOrders, SummarizeOrders, ReadDossier],
   ...[RegisterAttempt, ClaimPayment, MarkPaid, CheckPayment, HandleWebhook, ReleaseClaims, PaymentLookups],
-  ...[ExtendDeadline, SetAutoClose, CancelOrder, CloseOrder, ReviveOrder, RefundPayment, BulkRun, BulkActions],
+  ...[Deadlines, EndOrder, ReviveOrder, RefundPayment, BulkRun, BulkActions],
   ...[HandleUnmatched, NoteUnmatchedMoney, PaymentWatch, UnmatchedPayments, AssignUnmatched, SettleUnmatched],
   ...[RevealPersonalData, NoteOnOrders, ErasePersonalData, Purge, PurgeLoop, Orders],
 ];

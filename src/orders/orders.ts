@@ -2,19 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { type NotificationReply, type NotificationRequest } from '../payments';
 import { type ActionOptions, type LookUpOptions, type OperatorOptions, type Actor } from './model/transition';
 import {
-  CancelOrder,
+  EndOrder,
   type CancelOrderResult,
   type Cancellation,
-  CloseOrder,
   type CloseOrderResult,
   type ManualClose,
 } from './close/end-order';
 import {
-  ExtendDeadline,
+  Deadlines,
   type ExtendDeadlineResult,
   type NewDeadline,
   type AutoCloseChange,
-  SetAutoClose,
   type SetAutoCloseResult,
 } from './deadline/deadline';
 import { BulkActions } from './operator/bulk-actions';
@@ -34,14 +32,7 @@ import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-atte
 import { type ReportedPayment } from './model/reported-payment';
 import { type NewOrder, type OrderAttempt, type PlaceResult } from './model/new-order';
 import { PlaceOrders } from './place/place-orders';
-import {
-  ListOrders,
-  type OrderList,
-  type OrderPage,
-  type HistoryEntry,
-  ReadHistory,
-  ReadOrder,
-} from './read/read-orders';
+import { ListOrders, type OrderList, type OrderPage, type HistoryEntry, ReadOrder } from './read/read-orders';
 import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/purge-orders';
 import { Purge, type PurgeRun } from './retention/purge';
 import { UnmatchedPayments } from './operator/settle-unmatched';
@@ -63,15 +54,12 @@ export class Orders {
     private readonly placing: PlaceOrders,
     private readonly reading: ReadOrder,
     private readonly listing: ListOrders,
-    private readonly readingHistory: ReadHistory,
     private readonly registering: RegisterAttempt,
     private readonly booking: MarkPaid,
     private readonly checking: CheckPayment,
     private readonly webhooks: HandleWebhook,
-    private readonly extending: ExtendDeadline,
-    private readonly settingAutoClose: SetAutoClose,
-    private readonly cancelling: CancelOrder,
-    private readonly closing: CloseOrder,
+    private readonly deadlines: Deadlines,
+    private readonly ending: EndOrder,
     private readonly reviving: ReviveOrder,
     private readonly refunding: RefundPayment,
     private readonly erasing: ErasePersonalData,
@@ -118,7 +106,7 @@ export class Orders {
 
   /** Reads the history of an order, oldest entry first. Empty: there is no such order. */
   history(orderId: string): Promise<HistoryEntry[]> {
-    return this.readingHistory.execute(orderId);
+    return this.reading.history(orderId);
   }
 
   /**
@@ -156,22 +144,22 @@ export class Orders {
 
   /** Moves the deadline of a PENDING order, later or earlier, even if it is overdue. */
   extendDeadline(deadline: NewDeadline, options?: ActionOptions): Promise<ExtendDeadlineResult> {
-    return this.extending.execute(deadline, options);
+    return this.deadlines.extend(deadline, options);
   }
 
   /** Turns auto-close off or on for a PENDING order. Turned on again, an overdue order closes immediately. */
   setAutoClose(change: AutoCloseChange, options?: ActionOptions): Promise<SetAutoCloseResult> {
-    return this.settingAutoClose.execute(change, options);
+    return this.deadlines.setAutoClose(change, options);
   }
 
   /** Cancels an order for the buyer or the shop. Open attempts are closed at their providers first. Idempotent. */
   cancel(request: Cancellation, options?: ActionOptions): Promise<CancelOrderResult> {
-    return this.cancelling.execute(request, options);
+    return this.ending.cancel(request, options);
   }
 
   /** Operator: closes an unpaid order now, whatever its deadline and `autoClose`. Idempotent. */
   close(request: ManualClose, options?: OperatorOptions): Promise<CloseOrderResult> {
-    return this.closing.execute(request, options);
+    return this.ending.close(request, options);
   }
 
   /** Operator: makes a CLOSED order PAID by the money that it holds, if its goods are in stock. Idempotent. */

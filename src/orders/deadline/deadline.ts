@@ -41,25 +41,39 @@ export type ExtendDeadlineResult =
 /** `already-extended`: by an earlier call with the same action id. */
 type ExtendOnceResult = ExtendDeadlineResult | { readonly outcome: 'already-extended' };
 
-/**
- * Extends or shortens the deadline of an order that is PENDING, even if it is overdue. The time limits that providers
- * were given do not change, so a buyer with an old payment page may need a new attempt.
- */
+/** Whether an order closes automatically. */
+export interface AutoCloseChange {
+  readonly orderId: string;
+  readonly enabled: boolean;
+  /** For the history. */
+  readonly reason?: string | undefined;
+}
+
+export type SetAutoCloseResult =
+  | { readonly outcome: 'set'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
+
+/** Moves the deadlines of orders, and turns them off and on. */
 @Injectable()
-export class ExtendDeadline {
+export class Deadlines {
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly policies: OrderPolicies,
   ) {}
 
-  /** @throws InvalidOrderError if the deadline is invalid. */
-  async execute(deadline: NewDeadline, options: ActionOptions = {}): Promise<ExtendDeadlineResult> {
+  /**
+   * Extends or shortens the deadline of an order that is PENDING, even if it is overdue. The time limits that providers
+   * were given do not change, so a buyer with an old payment page may need a new attempt.
+   *
+   * @throws InvalidOrderError if the deadline is invalid.
+   */
+  async extend(deadline: NewDeadline, options: ActionOptions = {}): Promise<ExtendDeadlineResult> {
     checkRequest('deadline', deadline);
     return this.run(deadline, options, (locked, by) => this.move(locked, deadline, by));
   }
 
-  /** Like `execute`, but only once for each order and `actionId`, which the history keeps. */
-  async executeOnce(deadline: NewDeadline, actionId: string, options: ActionOptions): Promise<ExtendOnceResult> {
+  /** Like `extend`, but only once for each order and `actionId`, which the history keeps. */
+  async extendOnce(deadline: NewDeadline, actionId: string, options: ActionOptions): Promise<ExtendOnceResult> {
     return this.run<ExtendOnceResult>(deadline, options, async (locked, by) => {
       const isDone = await isActionNoted(locked.tx, this.transaction.database, deadline.orderId, actionId);
       return isDone ? { outcome: 'already-extended' } : this.move(locked, deadline, by, { actionId });
@@ -102,27 +116,13 @@ export class ExtendDeadline {
     await scheduler.cancel(outdated, { tx });
     await scheduler.schedule(wanted, { tx });
   }
-}
 
-/** Whether an order closes automatically. */
-export interface AutoCloseChange {
-  readonly orderId: string;
-  readonly enabled: boolean;
-  /** For the history. */
-  readonly reason?: string | undefined;
-}
-
-export type SetAutoCloseResult =
-  | { readonly outcome: 'set'; readonly order: OrderView }
-  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
-
-/** Turns auto-close off or on for one order. Turned on again, an overdue order closes immediately. */
-@Injectable()
-export class SetAutoClose {
-  constructor(private readonly transaction: OrderTransaction) {}
-
-  /** @throws InvalidOrderError if the request is invalid. */
-  async execute(request: AutoCloseChange, { by, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
+  /**
+   * Turns auto-close off or on for one order. Turned on again, an overdue order closes immediately.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  async setAutoClose(request: AutoCloseChange, { by, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
     checkRequest('autoClose', request);
     return this.transaction.withOrder<SetAutoCloseResult>(request.orderId, tx, (locked) =>
       this.set(locked, request, contextOf(by)),

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { CLOCK, type Clock } from '../../clock';
 import { Database, isContention } from '../../database';
-import { CancelOrder, CloseOrder } from '../close/end-order';
-import { ExtendDeadline, type NewDeadline } from '../deadline/deadline';
+import { EndOrder } from '../close/end-order';
+import { Deadlines, type NewDeadline } from '../deadline/deadline';
 import { type Actor, byOperator } from '../model/transition';
 import { checkBulk } from '../input/check-input';
 import { type OrderFilter, decodePosition, encodePosition, type OrderPosition } from '../model/order-filter';
@@ -125,9 +125,8 @@ export class BulkActions {
   /** @internal Nest creates it. */
   constructor(
     private readonly run: BulkRun,
-    private readonly extending: ExtendDeadline,
-    private readonly cancelling: CancelOrder,
-    private readonly closing: CloseOrder,
+    private readonly deadlines: Deadlines,
+    private readonly ending: EndOrder,
   ) {}
 
   /** Moves the deadlines of PENDING orders, even of overdue ones. */
@@ -136,7 +135,7 @@ export class BulkActions {
     const { byMs, expiresAt, reason, actionId } = request;
     const by = byOperator(options.by);
     return this.run.execute(request, ['PENDING'], (orderId, tx) =>
-      this.extending.executeOnce({ orderId, byMs, expiresAt, reason }, actionId, { by, tx }),
+      this.deadlines.extendOnce({ orderId, byMs, expiresAt, reason }, actionId, { by, tx }),
     );
   }
 
@@ -145,7 +144,7 @@ export class BulkActions {
     checkBulk('bulk', request, options);
     const by = byOperator(options.by);
     return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
-      this.cancelling.execute({ orderId, reason: request.reason }, { by, tx }),
+      this.ending.cancel({ orderId, reason: request.reason }, { by, tx }),
     );
   }
 
@@ -153,7 +152,7 @@ export class BulkActions {
   async close(request: BulkRequest, options: BulkOptions): Promise<BulkResult> {
     checkBulk('bulk', request, options);
     return this.run.execute(request, ['PENDING', 'CLOSING'], (orderId, tx) =>
-      this.closing.execute({ orderId, reason: request.reason }, { by: options.by, tx }),
+      this.ending.close({ orderId, reason: request.reason }, { by: options.by, tx }),
     );
   }
 }

@@ -33,10 +33,7 @@ type AttemptRefusal = ProviderRejection | { readonly code: 'TOO_MANY_ATTEMPTS'; 
 /** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order has it, or it has another amount. */
 export type RegisterAttemptResult =
   | { readonly outcome: 'registered' | 'replayed'; readonly order: OrderView }
-  | {
-      readonly outcome: 'rejected';
-      readonly code: Refusal;
-    }
+  | { readonly outcome: 'rejected'; readonly code: Refusal }
   /** The order has as many attempts as its policy allows. Offer one of those again. */
   | { readonly outcome: 'rejected'; readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number }
   | ({ readonly outcome: 'rejected' } & ProviderRejection);

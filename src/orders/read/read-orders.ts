@@ -33,7 +33,19 @@ export class ReadOrder {
     if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
     return found?.view;
   }
+
+  /** Empty: there is no such order, because every order has an entry of its creation. */
+  history(orderId: string): Promise<HistoryEntry[]> {
+    return this.database.query(historySql(this.database), [orderId]);
+  }
 }
+
+const historySql = statements(
+  (schema) => `
+      SELECT version, from_status AS "from", to_status AS "to", cause, actor, reason, evidence, traceparent,
+             occurred_at AS "occurredAt"
+        FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`,
+);
 
 /** One entry of an order's history. `from` is null for the first entry. */
 export interface HistoryEntry {
@@ -47,23 +59,6 @@ export interface HistoryEntry {
   readonly traceparent: string | null;
   readonly occurredAt: Date;
 }
-
-@Injectable()
-export class ReadHistory {
-  constructor(private readonly database: Database) {}
-
-  /** Empty: there is no such order, because every order has an entry of its creation. */
-  execute(orderId: string): Promise<HistoryEntry[]> {
-    return this.database.query(historySql(this.database), [orderId]);
-  }
-}
-
-const historySql = statements(
-  (schema) => `
-      SELECT version, from_status AS "from", to_status AS "to", cause, actor, reason, evidence, traceparent,
-             occurred_at AS "occurredAt"
-        FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`,
-);
 
 export function isOverdue({ order, now }: ReadOrderRow): boolean {
   return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);

@@ -4,14 +4,14 @@ import { CLOCK, SystemClock } from '../../../src/clock';
 import { Database } from '../../../src/database';
 import { Outbox } from '../../../src/outbox';
 import { Inventory } from '../../../src/inventory';
-import { CancelOrder, CloseOrder } from '../../../src/orders/close/end-order';
+import { EndOrder } from '../../../src/orders/close/end-order';
 import { type AttemptFinding } from '../../../src/orders/model/findings';
 import { checkReportedPayment } from '../../../src/orders/input/check-input';
 import { CheckPayment, ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { CloseUnpaidOrders } from '../../../src/orders/close/close-unpaid-orders';
 import { RefundPayments } from '../../../src/orders/unmatched/refunds';
 import { WatchEndedOrders } from '../../../src/orders/unmatched/payment-watch';
-import { ExtendDeadline, RemindBeforeDeadline, SetAutoClose } from '../../../src/orders/deadline/deadline';
+import { Deadlines, RemindBeforeDeadline } from '../../../src/orders/deadline/deadline';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import {
   type NewOrder,
@@ -27,7 +27,7 @@ import { OrderListeners } from '../../../src/orders/listeners/order-listeners';
 import { OrderTransaction } from '../../../src/orders/sql/order-transaction';
 import { type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
 import { PlaceOrders } from '../../../src/orders/place/place-orders';
-import { ReadHistory, ReadOrder, ListOrders } from '../../../src/orders/read/read-orders';
+import { ReadOrder, ListOrders } from '../../../src/orders/read/read-orders';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { Purge, purgeSteps, resolveRetention, type RetentionOptions } from '../../../src/orders/retention/purge';
 import { OrderStore } from '../../../src/orders/sql/order-store';
@@ -85,6 +85,9 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
       ],
     }).compile();
   const services = await servicesWith(new PaymentProviders([provider]));
+  const deadlines = services.get(Deadlines);
+  const ending = services.get(EndOrder);
+  const readOrder = services.get(ReadOrder);
   return {
     database,
     dataSource,
@@ -101,22 +104,22 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     store: services.get(OrderStore),
     transaction: services.get(OrderTransaction),
     markPaid: services.get(MarkPaid),
-    readOrder: services.get(ReadOrder),
+    readOrder,
     list: services.get(ListOrders),
     bulk: services.get(BulkActions),
     place: services.get(PlaceOrders),
     register: services.get(RegisterAttempt),
     check: services.get(CheckPayment),
-    extend: services.get(ExtendDeadline),
-    cancel: services.get(CancelOrder),
-    setAutoClose: services.get(SetAutoClose),
+    extend: { execute: deadlines.extend.bind(deadlines) },
+    cancel: { execute: ending.cancel.bind(ending) },
+    setAutoClose: { execute: deadlines.setAutoClose.bind(deadlines) },
     unmatched: services.get(UnmatchedPayments),
     settleUnmatched: services.get(SettleUnmatched),
     assign: services.get(AssignUnmatched),
     refund: services.get(RefundPayment),
     revive: services.get(ReviveOrder),
-    close: services.get(CloseOrder),
-    history: services.get(ReadHistory),
+    close: { execute: ending.close.bind(ending) },
+    history: { execute: readOrder.history.bind(readOrder) },
     closing: services.get(CloseUnpaidOrders),
     reconciling: services.get(ReconcilePayments),
     reminding: services.get(RemindBeforeDeadline),
