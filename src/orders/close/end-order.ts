@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { applyStep, type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
+import { applyStep, type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { PaymentWatch } from '../unmatched/payment-watch';
@@ -69,11 +69,6 @@ export type CloseOrderResult =
   | { readonly outcome: 'closed' | 'closing' | 'already-closed'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | ({ readonly outcome: 'rejected' } & ManualCloseRefusal);
-
-interface Why {
-  readonly by: ActionContext;
-  readonly reason: string;
-}
 
 /** Ends orders before their deadline: cancels them, or closes them by hand. */
 @Injectable()

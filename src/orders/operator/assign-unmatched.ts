@@ -13,7 +13,7 @@ import {
 import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
 import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
 import { paymentTimeout, accountOf } from '../model/new-order';
-import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
+import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { LIMITS } from '../model/order-policies';
@@ -47,11 +47,6 @@ export type AssignUnmatchedResult =
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
   | ({ readonly outcome: 'rejected' } & AssignmentRefusal);
-
-interface Why {
-  readonly by: ActionContext;
-  readonly reason: string;
-}
 
 /**
  * Books an unmatched payment on the order that a person names. The usual rules apply: it pays the order, is late, or is

@@ -10,7 +10,7 @@ import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { neededPayments } from '../model/decide-claim';
 import { MarkPaid } from '../pay/mark-paid';
-import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
+import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import {
   type OrderStatus,
   type OrderView,
@@ -129,7 +129,7 @@ export class RefundPayment {
     locked: LockedOrderContext,
     names: PaymentNames,
     says: string | undefined,
-    why: { readonly by: ActionContext; readonly reason: string },
+    why: Why,
   ): Promise<RefundPaymentResult> {
     const { tx, order } = locked;
     const { provider, reference } = names;
@@ -152,11 +152,7 @@ export class RefundPayment {
     }
   }
 
-  private async beginRefunds(
-    locked: LockedOrderContext,
-    attempt: PaymentAttempt,
-    { by, reason }: { readonly by: ActionContext; readonly reason: string },
-  ): Promise<void> {
+  private async beginRefunds(locked: LockedOrderContext, attempt: PaymentAttempt, { by, reason }: Why): Promise<void> {
     const { tx, order, now } = locked;
     const { transaction, unmatched } = this;
     const context = { tx, by, now };
@@ -267,10 +263,7 @@ export class ReviveOrder {
     );
   }
 
-  private async decide(
-    { tx, order, now }: LockedOrderContext,
-    { by, reason }: { readonly by: ActionContext; readonly reason: string },
-  ): Promise<ReviveOrderResult> {
+  private async decide({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<ReviveOrderResult> {
     const { transaction, unmatched, found, rows } = this;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database } from '../../database';
-import { type OperatorOptions, transition, type ActionContext, byOperator } from '../model/transition';
+import { type OperatorOptions, transition, byOperator } from '../model/transition';
 import { isDue } from '../model/plan-closing';
 import { checkUnmatched } from '../input/check-input';
 import {
@@ -13,7 +13,7 @@ import {
   withStatus,
   isUndecided,
 } from '../model/order';
-import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep } from '../sql/order-transaction';
+import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
 import { refundTimeout } from '../model/new-order';
 import { neededPayments } from '../model/decide-claim';
 import { SettledPayments } from '../sql/keep-unmatched-money';
@@ -85,11 +85,6 @@ const IS_ABOUT_ITS_MONEY: readonly UnmatchedReason[] = WHOLE_PAYMENT_REASONS;
 interface Found extends Omit<LockedOrderContext, 'order'> {
   readonly order: LockedOrder | undefined;
   readonly payment: UnmatchedPayment;
-}
-
-interface Why {
-  readonly by: ActionContext;
-  readonly reason: string;
 }
 
 /**

@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { Database, onOwnConnection, STATEMENT_MS, statements } from '../../database';
 import { TimeoutScheduler, type TimeoutRef } from '../../timeouts';
 import { paymentTimeout, allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
-import { closesAt, type OrderView, type OrderStatus, type AttemptStatus, type PaidSource } from '../model/order';
+import { closesAt, type OrderView, type OrderStatus, type PaymentAttempt, type PaidSource } from '../model/order';
 import { readViews, type ReadOrderRow } from '../sql/order-rows';
 import { type TransitionCause } from '../model/transition';
 import { CLOCK, type Clock } from '../../clock';
@@ -11,7 +11,7 @@ import { checkPage } from '../input/check-input';
 import { findOrders, BY_INDEX } from '../sql/find-orders';
 import { type ScopedFilter, encodePosition, type OrderPosition } from '../model/order-filter';
 import { type UnmatchedPayment } from '../unmatched/unmatched-payment';
-import { type RefundReason } from '../model/unmatched-money';
+import { type Refund } from '../model/unmatched-money';
 
 /**
  * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.
@@ -227,32 +227,24 @@ export class SummarizeOrders {
   }
 }
 
-export interface DossierAttempt {
-  readonly provider: string;
-  readonly reference: string;
-  readonly merchantAccount: string | null;
-  readonly status: AttemptStatus;
+export interface DossierAttempt extends Pick<
+  PaymentAttempt,
+  'provider' | 'reference' | 'merchantAccount' | 'status' | 'currency' | 'createdAt' | 'paidCurrency' | 'paidAt'
+> {
   readonly amount: number;
-  readonly currency: string;
   /** What was paid, which may differ from the amount of the attempt. Null: nothing. */
   readonly paidAmount: number | null;
-  readonly paidCurrency: string | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly paidAt: Date | null;
   readonly paidSource: PaidSource | null;
   readonly transactionId: string | null;
+  readonly updatedAt: Date;
 }
 
 /** A refund of an order's payment. The amount is in minor units. */
-export interface DossierRefund {
-  readonly number: string;
-  readonly orderId: string;
-  readonly provider: string;
-  readonly reference: string;
+export interface DossierRefund extends Pick<
+  Refund,
+  'number' | 'orderId' | 'provider' | 'reference' | 'currency' | 'reason'
+> {
   readonly amount: number;
-  readonly currency: string;
-  readonly reason: RefundReason;
   readonly status: 'PENDING' | 'REFUNDED';
   /** The operator who asked for it. Null: a policy did. */
   readonly requestedBy: string | null;

@@ -170,13 +170,9 @@ function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney)
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }
 
-interface Known {
+interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason' | 'orderId'> {
   readonly id: string;
-  readonly provider: string;
-  readonly reference: string;
-  readonly reason: string;
   readonly account: string;
-  readonly orderId: string | null;
 }
 
 /**
@@ -237,15 +233,10 @@ const accountSql = statements((schema) => ({
 /** The table with the key of the hashes, which nobody needs to read but the service. */
 export const PAYMENT_NAME_KEY = 'payment_name_key';
 
-export interface HandledRow {
-  readonly provider: string;
-  readonly reference: string;
+export interface HandledRow extends Pick<HandledPayment, 'provider' | 'reference' | 'fate' | 'source' | 'currency'> {
   readonly account: string;
-  readonly fate: HandledPayment['fate'];
   readonly order_id: string | null;
-  readonly source: PaidSource;
   readonly amount: string | null;
-  readonly currency: string | null;
   readonly is_other: boolean;
 }
 

@@ -3,7 +3,7 @@ import { present, validInstant } from '../../errors';
 import { type Database, statements, UnsupportedIsolationLevelError } from '../../database';
 import { type PaymentProviders } from '../../payments';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
-import { type LockedOrder, type PaidSource, type PaymentNames, BOOKED_STATUSES } from '../model/order';
+import { type LockedOrder, type PaymentNames, BOOKED_STATUSES } from '../model/order';
 import { LIMITS } from '../model/order-policies';
 import {
   type AttemptRow,
@@ -38,15 +38,9 @@ interface UnderLock {
   readonly adoptable: AdoptableRow[] | null;
 }
 
-interface UnownedRow {
-  readonly id: string;
-  readonly provider: string;
-  readonly reference: string;
+interface UnownedRow extends Pick<UnownedMoney, 'id' | 'provider' | 'reference' | 'currency' | 'source' | 'evidence'> {
   readonly amount: string;
-  readonly currency: string;
   readonly merchant_account: string;
-  readonly source: PaidSource;
-  readonly evidence: Readonly<Record<string, unknown>>;
   readonly created_at: string;
 }
 

@@ -6,8 +6,6 @@ import { Database, statements } from '../../database';
 import {
   type ClosingReason,
   type Order,
-  type OrderStatus,
-  type AttemptStatus,
   type PaidSource,
   type PaymentAttempt,
   type AttemptView,
@@ -29,13 +27,9 @@ export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_
   a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
   a.refunded_amount::text AS refunded_amount, a.transaction_id, a.paid_source`;
 
-export interface OrderRow {
-  readonly id: string;
+export interface OrderRow extends Pick<Order, 'id' | 'status' | 'version' | 'currency'> {
   readonly merchant_id: string;
-  readonly status: OrderStatus;
-  readonly version: number;
   readonly amount: string;
-  readonly currency: string;
   readonly expires_at: Date;
   readonly auto_close: boolean;
   readonly grace_ms: number;
@@ -47,16 +41,15 @@ export interface OrderRow {
   readonly erased_at: Date | null;
 }
 
-export interface AttemptRow {
+export interface AttemptRow extends Pick<
+  PaymentAttempt,
+  'provider' | 'reference' | 'status' | 'currency' | 'registered'
+> {
   readonly order_id: string;
-  readonly provider: string;
-  readonly reference: string;
   /** Empty: none. */
   readonly merchant_account: string;
   readonly resolved_account: string | null;
-  readonly status: AttemptStatus;
   readonly amount: string;
-  readonly currency: string;
   readonly time_expire: string | null;
   readonly created_at: string;
   readonly paid_amount: string | null;
@@ -64,7 +57,6 @@ export interface AttemptRow {
   readonly paid_currency: string | null;
   readonly paid_at: string | null;
   readonly transaction_id: string | null;
-  readonly registered: boolean;
   readonly paid_source: PaidSource | null;
 }
 

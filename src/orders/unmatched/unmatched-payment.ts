@@ -4,8 +4,8 @@ import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
 import { type PaidSource, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
-import { type ActionContext } from '../model/transition';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
+import { type Why } from '../sql/order-transaction';
 
 /** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
 export interface UnmatchedPayment {
@@ -127,12 +127,7 @@ export class UnmatchedRows {
   }
 
   /** Records an operator's decision about a locked row. */
-  async resolve(
-    tx: EntityManager,
-    id: string,
-    handling: 'settled' | 'adopted',
-    why: { readonly by: ActionContext; readonly reason: string },
-  ): Promise<void> {
+  async resolve(tx: EntityManager, id: string, handling: 'settled' | 'adopted', why: Why): Promise<void> {
     await tx.query(unmatchedSql(this.database).resolve, [id, ...resolutionOf(why), handling]);
   }
 
@@ -141,11 +136,7 @@ export class UnmatchedRows {
     await tx.query(unmatchedSql(this.database).reopen, [id]);
   }
 
-  async reviveLate(
-    tx: EntityManager,
-    orderId: string,
-    why: { readonly by: ActionContext; readonly reason: string },
-  ): Promise<void> {
+  async reviveLate(tx: EntityManager, orderId: string, why: Why): Promise<void> {
     await tx.query(unmatchedSql(this.database).revive, [orderId, ...resolutionOf(why)]);
   }
 }
@@ -186,7 +177,7 @@ const unmatchedSql = statements((schema) => {
   };
 });
 
-function resolutionOf({ by, reason }: { readonly by: ActionContext; readonly reason: string }): (string | null)[] {
+function resolutionOf({ by, reason }: Why): (string | null)[] {
   return [by.actor ?? null, storableText(reason)];
 }
 
