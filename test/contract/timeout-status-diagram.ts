@@ -1,4 +1,9 @@
-import { TIMEOUT_STATUSES, TIMEOUT_STEPS, type TimeoutAction, type TimeoutPresence } from '../../src/timeouts/model/timeout';
+import {
+  TIMEOUT_STATUSES,
+  TIMEOUT_STEPS,
+  type TimeoutAction,
+  type TimeoutPresence,
+} from '../../src/timeouts/model/timeout';
 import { code } from './markdown';
 import { type Arrow, OUTSIDE, stateDiagram } from './state-diagram';
 

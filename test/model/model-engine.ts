@@ -1,5 +1,12 @@
 import { type JsonObject } from '../../src/outbox';
-import { type DueTimeout, type TimeoutCause, type TimeoutRef, type TimeoutOutcome, type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/model/timeout';
+import {
+  type DueTimeout,
+  type TimeoutCause,
+  type TimeoutRef,
+  type TimeoutOutcome,
+  type ResolvedOutcome,
+  resolveOutcome,
+} from '../../src/timeouts/model/timeout';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, TimeoutTable } from './timeout-table';

@@ -235,9 +235,9 @@ export class MicroBatcher<T> {
 
   /** Looks again whether a batch may run. */
   poke(): void {
-    while (this.isRipe && this.queue.length > 0 && this.running < this.deps.concurrency && this.mayRun()) {
+    const { concurrency } = this.deps;
+    while (this.isRipe && this.queue.length > 0 && this.running < concurrency && this.deps.mayRun?.() !== false)
       void this.runNext();
-    }
     if (this.isIdle) for (const resolve of this.idle.splice(0)) resolve();
   }
 
@@ -258,10 +258,6 @@ export class MicroBatcher<T> {
 
   private get waitMs(): number {
     return this.running > 0 ? this.deps.besideMs : this.deps.waitMs;
-  }
-
-  private mayRun(): boolean {
-    return this.deps.mayRun?.() ?? true;
   }
 
   private ripen(): void {

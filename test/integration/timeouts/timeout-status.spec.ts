@@ -8,7 +8,13 @@ import {
   type TimeoutOutcome,
   type TimeoutRef,
 } from '../../../src/timeouts';
-import { TIMEOUT_STATUSES, TIMEOUT_STEPS, type TimeoutAction, type TimeoutPresence, type TimeoutStatus } from '../../../src/timeouts/model/timeout';
+import {
+  TIMEOUT_STATUSES,
+  TIMEOUT_STEPS,
+  type TimeoutAction,
+  type TimeoutPresence,
+  type TimeoutStatus,
+} from '../../../src/timeouts/model/timeout';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 

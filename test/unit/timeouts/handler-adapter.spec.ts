@@ -1,6 +1,12 @@
 import { type EntityManager } from 'typeorm';
 import { HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
-import { type DueTimeout, type TimeoutHandlerBatch, LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/model/timeout';
+import {
+  type DueTimeout,
+  type TimeoutHandlerBatch,
+  LOOK_UP,
+  DONE,
+  type TimeoutOutcome,
+} from '../../../src/timeouts/model/timeout';
 import { HandlerContractError } from '../../../src/timeouts/model/errors';
 
 const tx = {} as EntityManager;
