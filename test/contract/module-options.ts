@@ -67,7 +67,7 @@ const SECTIONS: readonly Section[] = [
   {
     title: '`rateLimits`',
     text: 'Limits of the HTTP API. A request above them gets 429.',
-    interfaces: [['api/http/rate-limits', 'RateLimitOptions']],
+    interfaces: [['api/http/caller.guard', 'RateLimitOptions']],
   },
   {
     title: '`webhooks`',
