@@ -57,7 +57,6 @@ export {
   RECORD_TABLES,
   timestampOf,
   refuseNewerSchema,
-  createIndexLive,
   isLive,
   type LiveMigration,
   runMigration,

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase } from '../../support/database';
 import { createVhost } from '../../support/rabbit-vhost';
 import { startProgram } from '../../support/service-process';
@@ -9,7 +8,11 @@ import { REPOSITORY } from '../../support/snippets';
 import { until } from '../../support/until';
 import { environmentOf, KEYS } from '../running-service';
 
-const ORDERS = 4;
+/** Of a busy machine, some are handled by the sweep, or fall due while they are placed. */
+const MOST_ORDERS = 12;
+const CLOSED = 4;
+/** The handler of the due order. */
+const HANDLER = 'orders/close/close-unpaid-orders.ts';
 /** Longer than what the sweep takes by itself when it is the clock. */
 const OPEN_MS = 2_500;
 
@@ -20,7 +23,7 @@ interface Way {
 
 const folder = mkdtempSync(join(tmpdir(), 'order-timeout-way-'));
 const wayFile = join(folder, 'ways.jsonl');
-let ways: Way[];
+let recorded: Way[];
 
 beforeAll(async () => {
   writeFileSync(wayFile, '');
@@ -31,11 +34,8 @@ beforeAll(async () => {
     await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(service.output.stdout), 60_000);
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output.stdout) ?? [];
     await until(async () => (await (await fetch(`${url}/health/ready`)).text()).includes('"ready"'), 60_000);
-    for (let order = 0; order < ORDERS; order++) await closeOne(url, order);
-    ways = readFileSync(wayFile, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Way);
+    for (let order = 0; order < MOST_ORDERS && closed() < CLOSED; order++) await closeOne(url, order);
+    recorded = ways();
   } finally {
     service.child.kill('SIGTERM');
     await service.exited;
@@ -44,23 +44,37 @@ beforeAll(async () => {
   }
 }, 120_000);
 
-/** Places an order, and waits until its deadline has been handled. */
+const ways = (): Way[] =>
+  readFileSync(wayFile, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Way);
+
+const closed = (): number => ways().filter(({ way, files }) => way === 'wake-up' && files.includes(HANDLER)).length;
+
+/** Places an order, and waits until its wake-up has been handled. */
 async function closeOne(url: string, order: number): Promise<void> {
   const headers = { 'x-api-key': KEYS.all, 'content-type': 'application/json' };
   const expiresAt = new Date(Date.now() + OPEN_MS).toISOString();
   const body = JSON.stringify({ id: `way-${order}`, currency: 'EUR', amount: 100, lines: [], expiresAt });
   const answer = await fetch(`${url}/orders`, { method: 'POST', headers, body });
   expect(answer.status).toBe(201);
-  const seen = (): number => readFileSync(wayFile, 'utf8').split('"wake-up"').length - 1;
-  await until(() => seen() > order);
-  await sleep(200);
+  const before = closed();
+  // Another order follows if the sweep has closed this one.
+  await until(() => closed() > before, 10_000).catch(() => undefined);
 }
 
-/** What ran in each of them: what only some runs have is the work of a loop beside them. */
+/** What most of these runs have entered: one that met a fault, or came too late, has another way. */
 function filesOf(way: Way['way']): string[] {
-  const runs = ways.filter((run) => run.way === way);
-  expect(runs).toHaveLength(ORDERS);
-  return (runs[0]?.files ?? []).filter((file) => runs.every(({ files }) => files.includes(file)));
+  const counts = new Map<string, number>();
+  // The first composes statements that the others find.
+  const [, ...runs] = recorded.filter((run) => run.way === way);
+  for (const { files } of runs) {
+    const list = files.toSorted().join();
+    counts.set(list, (counts.get(list) ?? 0) + 1);
+  }
+  const [[most] = ['']] = [...counts].sort(([, one], [, other]) => other - one);
+  return most.split(',');
 }
 
 /** The files that a section of docs/architecture.md links. */
@@ -74,13 +88,13 @@ function filesOfPage(title: string): string[] {
 describe('the way of an order', () => {
   it('that is due passes at most 24 files, which are those that docs/architecture.md names', () => {
     const files = filesOf('wake-up');
-    expect([...files].sort()).toEqual(filesOfPage('The way of a due order'));
+    expect(files).toEqual(filesOfPage('The way of a due order'));
     expect(files.length).toBeLessThanOrEqual(24);
   });
 
   it('that is placed passes at most 30 files, which are those that docs/architecture.md names', () => {
     const files = filesOf('request');
-    expect([...files].sort()).toEqual(filesOfPage('The way of a new order'));
+    expect(files).toEqual(filesOfPage('The way of a new order'));
     expect(files.length).toBeLessThanOrEqual(30);
   });
 });
