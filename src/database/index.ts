@@ -74,7 +74,6 @@ export {
   joinStatements,
   joinTransaction,
   retryConflicts,
-  runTransaction,
   type Tables,
   Database,
   statements,

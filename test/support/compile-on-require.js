@@ -26,6 +26,10 @@ require.extensions['.ts'] = (/** @type {NodeJS.Module} */ module, /** @type {str
 // Examples import the package by its name, as hosts do; here that is the sources.
 const resolver = /** @type {Resolver} */ (/** @type {unknown} */ (Module));
 const resolve = resolver._resolveFilename.bind(Module);
-const product = path.join(__dirname, '..', '..', 'src', 'index.ts');
-resolver._resolveFilename = (/** @type {string} */ request, /** @type {unknown[]} */ ...rest) =>
-  resolve(request === 'nestjs-order-timeout' ? product : request, ...rest);
+const sources = path.join(__dirname, '..', '..', 'src');
+const entry = /^nestjs-order-timeout(?:\/(orders|payments|rabbit|timeouts|transactions))?$/;
+resolver._resolveFilename = (/** @type {string} */ request, /** @type {unknown[]} */ ...rest) => {
+  const [isEntry, room] = entry.exec(request) ?? [];
+  const file = room === undefined ? 'index.ts' : path.join('public', `${room}.ts`);
+  return resolve(isEntry === undefined ? request : path.join(sources, file), ...rest);
+};

@@ -1,4 +1,4 @@
-import { runTransaction } from '../../../src/database';
+import { runTransaction } from '../../../src/database/transaction';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a transaction of our own', () => {

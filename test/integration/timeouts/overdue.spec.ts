@@ -107,6 +107,6 @@ describe('what is overdue', () => {
     await controls.change(`kind:${KIND}`, { pause: true }, by);
     expect([...controls.paused].sort()).toEqual([`kind:${KIND}`, 'provider:fake']);
     await controls.change('provider:fake', { pause: false }, by);
-    expect(controls.paused).toEqual([`kind:${KIND}`]);
+    expect([...controls.paused]).toEqual([`kind:${KIND}`]);
   });
 });
