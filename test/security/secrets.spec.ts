@@ -151,7 +151,7 @@ describe('secrets', () => {
     await until(async () => (await rowsOf(database)).includes('not trusted') || (await rowsOf(database)).includes('Invalid') || (await rowsOf(database)).includes('UNKNOWN'), 20_000); // prettier-ignore
 
     await database.dataSource.query('ALTER TABLE order_timeout.order_line RENAME TO hidden');
-    expect(await call('POST', '/orders', anOrder({ lines: [{ sku: 'x', quantity: 1, unitAmount: 1 }] }))).toBe(500);
+    expect(await call('POST', '/orders', anOrder({ lines: [{ sku: 'x', quantity: 1, unitAmount: 1 }] }))).toBe(503);
     const parked = await sendBadCommand(vhost);
     await database.dataSource.query('ALTER TABLE order_timeout.hidden RENAME TO order_line');
 
