@@ -97,8 +97,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const order = batch.orders.get(due.key);
     // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
-    const hasMoney = order.attempts.length > 0;
-    const partial = isDisputed || !hasMoney ? 'keep' : this.policies.of(order.merchantId).partialPayment;
+    const mayHaveMoney = order.attempts.length > 0;
+    const partial = isDisputed || !mayHaveMoney ? 'keep' : this.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }

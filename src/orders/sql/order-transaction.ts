@@ -27,7 +27,6 @@ import { ORDER_COLUMNS, type OrderRow, readViews, toOrder } from './order-rows';
  * the order, sees the other.
  */
 export async function adoptUnmatched(tx: EntityManager, store: OrderStore, batch: LockedBatch): Promise<LockedBatch> {
-  if (batch.adoptable.length === 0) return batch;
   const orders = new Map(batch.orders);
   for (const adoptable of batch.adoptable) {
     const order = orders.get(adoptable.orderId);

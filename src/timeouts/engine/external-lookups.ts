@@ -20,8 +20,6 @@ import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 interface LookUpDependencies extends AnswerDependencies {
   readonly handler: HandlerAdapter;
   readonly leaseMs: number;
-  /** Look-ups that may be open at once. */
-  readonly lookUpConcurrency: number;
 }
 
 /** The answer must be written while the lease still holds, so the look-up ends this long before it. */
@@ -29,13 +27,12 @@ const LEASE_MARGIN_MS = 2_000;
 
 /** Runs the look-ups of handlers outside any transaction, and has their answers settled. */
 export class ExternalLookups {
-  /** Whether `lookUpConcurrency` look-ups are open. A look-up is open until its answer is written. */
-  isFull = false;
+  /** A look-up is open until its answer is written. */
+  readonly open = new Set<DueTimeout>();
   private readonly answers: AnswerSettlement;
   /** One for each open look-up. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal forever. */
   private readonly limits = new Set<AbortController>();
   private isStopping = false;
-  private readonly open = new Set<DueTimeout>();
   private drained: (() => void)[] = [];
   private onRoom = (): void => undefined;
 
@@ -59,7 +56,6 @@ export class ExternalLookups {
   /** Looks one timeout up; `done` is called when the answer is committed, or could not be. Never rejects. */
   async lookUp(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
     this.open.add(due);
-    this.isFull = this.open.size >= this.deps.lookUpConcurrency;
     const finish = (result: WakeUpResult): void => {
       this.close(due);
       done(result);
@@ -109,7 +105,6 @@ export class ExternalLookups {
 
   private close(due: DueTimeout): void {
     this.open.delete(due);
-    this.isFull = this.open.size >= this.deps.lookUpConcurrency;
     this.onRoom();
     if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }

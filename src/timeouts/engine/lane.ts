@@ -66,8 +66,7 @@ export class TimeoutProcessor {
     const shared = {
       ...{ ...deps, ...options, kind, queries, recorder, clock },
       ...{ handler: new HandlerAdapter(kind, handler), closing: this.closing.signal, overdue: this.overdue },
-      // The timeouts of a kind that an operator has paused stay due.
-      isPaused: () => deps.controls.paused.has(`kind:${kind}`),
+      isPaused: () => this.isPaused,
     };
     const settler = new TimeoutSettler(shared, clock);
     this.lookups = new ExternalLookups({ ...shared, settler }, clock);
@@ -86,6 +85,11 @@ export class TimeoutProcessor {
     const earlyMs = dueAtMs - this.deps.databaseClock.nowMs();
     if (earlyMs > this.deps.longestHoldMs) this.queue.add([item]);
     else this.buffer.add(item, dueAtMs);
+  }
+
+  /** An operator has paused the kind: its timeouts stay due. */
+  get isPaused(): boolean {
+    return this.deps.controls.paused.has(`kind:${this.kind}`);
   }
 
   /** Nothing that is due waits or is being settled. */
@@ -260,6 +264,8 @@ interface QueueDependencies {
   readonly concurrency: number;
   readonly batches: IsolatedBatches<WorkItem>;
   readonly lookups: ExternalLookups;
+  /** Look-ups that may be open at once. */
+  readonly lookUpConcurrency: number;
   readonly pages: OverduePages;
   /** Aborted when no work may begin. */
   readonly closing: AbortSignal;
@@ -279,7 +285,7 @@ class DueQueue {
       size: batchSize,
       ...GATHER,
       concurrency,
-      mayRun: () => !lookups.isFull,
+      mayRun: () => !this.hasNoRoom,
       run: (items) => this.runBatch(items),
     });
     lookups.whenRoom(() => this.batcher.poke());
@@ -302,8 +308,8 @@ class DueQueue {
 
   /** More would only wait behind open look-ups, or behind what has to run alone; or nothing may begin. */
   get isSaturated(): boolean {
-    const { lookups, batches, batchSize, closing } = this.deps;
-    return closing.aborted || lookups.isFull || batches.waiting >= 2 * batchSize;
+    const { batches, batchSize, closing } = this.deps;
+    return closing.aborted || this.hasNoRoom || batches.waiting >= 2 * batchSize;
   }
 
   /** Removes and returns what no run has begun. */
@@ -315,10 +321,15 @@ class DueQueue {
     await Promise.all([this.batcher.whenIdle(), this.deps.batches.whenIdle()]);
   }
 
+  /** As many look-ups are open as may be. */
+  private get hasNoRoom(): boolean {
+    return this.deps.lookups.open.size >= this.deps.lookUpConcurrency;
+  }
+
   private async runBatch(items: readonly WorkItem[]): Promise<void> {
     await this.backlog.workOff(items);
     // The pages of the backlog may have started all look-ups that may be open: these items wait until one has ended.
-    if (this.deps.lookups.isFull && !this.deps.closing.aborted) this.batcher.add(items);
+    if (this.hasNoRoom && !this.deps.closing.aborted) this.batcher.add(items);
     else await this.deps.batches.run(items);
   }
 }

@@ -240,7 +240,7 @@ function workOnKind(
   const { concurrency } = handler.options;
   const upcomingSql = new TimeoutQueries(schema).upcoming;
   const watched = {
-    isPaused: () => controls.paused.has(`kind:${handler.kind}`),
+    isPaused: () => processor.isPaused,
     isClock: () => path.state !== 'up',
     missed: path.missed.bind(path, processor.kind),
   };
