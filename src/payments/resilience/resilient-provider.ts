@@ -200,6 +200,8 @@ const RETRY_WHILE_TESTED_MS = 1_000;
 export class ProviderBreaker {
   private readonly policy: CircuitBreakerPolicy;
   private openedAt = 0;
+  /** Without it, an order that was only refused would not tell an operator what is wrong with the provider. */
+  private lastFailure = '';
 
   constructor(
     private readonly clock: Clock,
@@ -217,6 +219,9 @@ export class ProviderBreaker {
     this.policy.onBreak(() => {
       this.openedAt = clock.monotonic();
     });
+    this.policy.onFailure(({ handled, reason }) => {
+      if (handled) this.lastFailure = 'error' in reason ? failedCall(reason.error).reason : reasonOf(reason.value);
+    });
   }
 
   get state(): BreakerState {
@@ -227,11 +232,12 @@ export class ProviderBreaker {
   /** Why a call must not be made now; undefined if it may. */
   refusal(): UnknownOutcome | undefined {
     if (this.state === 'half-open') {
-      return unknown('provider is being tested again after an outage', { retryAfterMs: RETRY_WHILE_TESTED_MS });
+      const reason = `provider is being tested again after an outage (${this.lastFailure})`;
+      return unknown(reason, { retryAfterMs: RETRY_WHILE_TESTED_MS });
     }
     const leftMs = Math.ceil(this.openedAt + this.options.breakerOpenMs - this.clock.monotonic());
     if (this.state === 'closed' || leftMs <= 0) return undefined;
-    return { type: 'UNKNOWN', reason: 'provider is down: circuit breaker is open', retryAfterMs: leftMs };
+    return unknown(`provider is down: circuit breaker is open (${this.lastFailure})`, { retryAfterMs: leftMs });
   }
 
   /** Makes the call unless refused, and counts its outcome. Rejects with what the call rejects with. */
@@ -242,6 +248,10 @@ export class ProviderBreaker {
 
 function isOutage(outcome: unknown): boolean {
   return typeof outcome === 'object' && outcome !== null && 'outage' in outcome && outcome.outage === true;
+}
+
+function reasonOf(outcome: unknown): string {
+  return isUnknown(outcome) ? outcome.reason : '';
 }
 
 /** The caller's signal aborted during a call. Never leaves ResilientProvider. */

@@ -149,16 +149,16 @@ describe('ResilientProvider', () => {
 
   describe('circuit breaker', () => {
     it.each([
-      ['outages', down],
-      ['throws', throws],
-    ])('opens after the given number of consecutive %s and then makes no calls', async (_, answer) => {
+      ['outages', down, 'status 503'],
+      ['throws', throws, 'call failed: socket hang up'],
+    ])('opens after consecutive %s, makes no calls, and tells what the last one met', async (_, answer, met) => {
       const { script, provider, ask } = resilient({ breakerOpenMs: 2_000 });
       script.answer = answer;
       for (let i = 0; i < 3; i++) await ask();
       expect(provider.breakerState).toBe('open');
       expect(await ask()).toMatchObject({
         type: 'UNKNOWN',
-        reason: expect.stringMatching('breaker') as string,
+        reason: `provider is down: circuit breaker is open (${met})`,
         retryAfterMs: 2_000,
       });
       expect(script.calls).toBe(3);
@@ -221,7 +221,10 @@ describe('ResilientProvider', () => {
       const test = ask();
       await clock.pass(0);
       expect(provider.breakerState).toBe('half-open');
-      expect(await ask()).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
+      expect(await ask()).toMatchObject({
+        reason: 'provider is being tested again after an outage (status 503)',
+        retryAfterMs: 1_000,
+      });
       expect(script.calls).toBe(4);
       await clock.pass(500);
       expect(await test).toMatchObject({ outage: true });
