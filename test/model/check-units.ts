@@ -1,4 +1,10 @@
-import { type LockedOrder, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/model/order';
+import {
+  type LockedOrder,
+  isSameAttempt,
+  isSamePayment,
+  isUnconfirmed,
+  type PaymentAttempt,
+} from '../../src/orders/model/order';
 import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
@@ -50,16 +56,27 @@ function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[
   if (unit.held < 0n) return [violation('twice', held, `was returned twice: ${-unit.held} too much`)];
   const isVisible = isInOpenRow(shop, held) || isInParkedTimeout(shop, held);
   const [claim, other] = claims;
-  // That two names are one payment only the provider could tell.
-  const isKnown = unit.isHeard || claim?.attempt.reference === other?.attempt.reference;
-  if (other && !isVisible && isKnown)
-    return [violation('twice', held, `pays ${claim?.order.id} and ${other.order.id}`)];
+  if (claim && other && !isVisible && isKnownTwice(shop, unit, claim, other))
+    return [violation('twice', held, `pays ${claim.order.id} and ${other.order.id}`)];
   if (claim && !other) return checkClaim(shop, held, claim, isVisible);
   // A person who pays a mere report back is asked once more when the provider confirms it.
   const doubtful = isVisible && unit.held === 0n && !unit.paidBack ? firmRow(shop, held) : undefined;
   if (doubtful) return [violation('stale', held, `was returned, and a row invites to: ${doubtful.reason}`)];
   if (claim || unit.held === 0n || isVisible || !unit.isHeard) return [];
   return [violation('lost', held, `${unit.held} are at the provider, and nobody knows`)];
+}
+
+/**
+ * That two names are one payment only the provider could tell. Of a payment that was reported under its id it has named the
+ * reference, too, but no attempt has that: only a report that names it as the id of another payment shows that it is known.
+ */
+function isKnownTwice({ world: { store } }: Shop, { isHeard }: Unit, claim: Claim, other: Claim): boolean {
+  if (!isHeard) return claim.attempt.reference === other.attempt.reference;
+  const others = (order: LockedOrder): PaymentAttempt[] =>
+    [...store.all(), ...store.purged].filter(({ id }) => id !== order.id).flatMap(({ attempts }) => attempts);
+  const isFound = ({ order, attempt }: Claim): boolean => others(order).some((one) => isSamePayment(one, attempt));
+  const isBareReport = ({ attempt }: Claim): boolean => isUnconfirmed(attempt) && !attempt.registered;
+  return [claim, other].every((one) => !isBareReport(one) || isFound(one));
 }
 
 /** The order may have this money only if it came from its buyer, or a person has said so. */

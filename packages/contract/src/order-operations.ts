@@ -207,6 +207,7 @@ export const actionOperations: Operations = {
       ORDER_NOT_FOUND: true,
       PAYMENT_NOT_FOUND: true,
       PAYMENT_TAKEN: true,
+      PAYMENT_ERASED: true,
       PAYMENT_NEEDED: true,
       PAYMENT_NOT_CONFIRMED: true,
       UNMATCHED_PAYMENT_HANDLED: true,

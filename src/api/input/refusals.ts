@@ -159,6 +159,10 @@ export const PROBLEMS = {
       `(booked: ${paidAmount} ${paidCurrency}, in minor units)`,
     details: ({ paidAmount, paidCurrency }) => ({ paidAmount, paidCurrency }),
   }),
+  PAYMENT_ERASED: refusal(409, 'The reference of the payment was erased', {
+    sentence: (_, id) =>
+      `the reference of this payment was erased with the personal data of order "${id}"; refund it at the provider`,
+  }),
   PAYMENT_NEEDED: refusal(409, 'The order is paid by this payment', {
     sentence: ({ status }, id) =>
       `order "${id}" is ${status} and is paid by this payment; if you want to refund it, do so at the provider`,

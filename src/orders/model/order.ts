@@ -199,6 +199,14 @@ export function isOtherPayment(held: PaymentAttempt, money: PaymentNames): boole
   return isBooked(held) && held.paidSource === 'provider' && areTwoPayments(held, money);
 }
 
+/** What a reference becomes when its order is erased. A random part follows, so that it cannot be computed from the reference. */
+export const ERASED_PREFIX = 'erased:';
+
+/** Its provider does not know it under the name that is left. */
+export function isErasedAttempt({ reference }: Pick<AttemptKey, 'reference'>): boolean {
+  return reference.startsWith(ERASED_PREFIX);
+}
+
 /** What a booked attempt holds, in minor units: the amount that was taken, without the excess that was refunded. */
 export function heldAmountOf({ provider, reference, paidAmount, refundedAmount }: PaymentAttempt): bigint {
   return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`) - refundedAmount;

@@ -21,6 +21,7 @@ import {
   type PaymentNames,
   type LockedOrder,
   isBooked,
+  isErasedAttempt,
   isSamePayment,
 } from '../model/order';
 import { paymentTimeout, accountOf } from '../model/new-order';
@@ -56,6 +57,8 @@ export type RefundPaymentResult =
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   /** `PAYMENT_TAKEN`: another order counts on the same payment. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_FOUND' | 'PAYMENT_TAKEN' } & Named)
+  /** Its reference was erased with the personal data of the order, so only its provider's console can refund it. */
+  | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_ERASED' } & Named)
   /** Without it, the order would not be paid. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus } & Named)
   /** A person has settled it. Reopen it first. */
@@ -179,6 +182,7 @@ function sentenceOf(found: AttemptFinding | undefined): string {
 
 type ManualRefundRefusal =
   | { readonly code: 'PAYMENT_NOT_FOUND' }
+  | { readonly code: 'PAYMENT_ERASED' }
   | { readonly code: 'PAYMENT_NOT_CONFIRMED' }
   | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus }
   /** A person has dealt with it, and may have paid it back. */
@@ -200,6 +204,7 @@ export function decideManualRefund(order: LockedOrder, names: PaymentNames): Man
   if (attempt.status === 'REFUNDING') return { type: 'refunding' };
   if (attempt.status === 'REFUNDED') return { type: 'refunded' };
   if (attempt.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  if (isErasedAttempt(attempt)) return refuse({ code: 'PAYMENT_ERASED' });
   if (isNeeded(order, attempt)) return refuse({ code: 'PAYMENT_NEEDED', status: order.status });
   return isUnconfirmed(attempt) ? refuse({ code: 'PAYMENT_NOT_CONFIRMED' }) : { type: 'refund', attempt };
 }

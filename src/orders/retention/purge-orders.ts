@@ -5,7 +5,7 @@ import { Inventory, holdsStock } from '../../inventory';
 import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
 import { OrderListeners } from '../listeners/order-listeners';
-import { type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
+import { ERASED_PREFIX, type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
 import { rememberBookedSql } from '../sql/keep-unmatched-money';
 import { type Actor, type OperatorOptions } from '../model/transition';
 import {
@@ -97,19 +97,16 @@ const purgeSql = statements((schema) => {
     lock: `
       SELECT o.id FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) AND ${isDue} ORDER BY o.id
          FOR UPDATE SKIP LOCKED`,
-    remember: rememberBookedSql(schema, `a.reference NOT LIKE '${ERASED}%'`),
+    remember: rememberBookedSql(schema, `a.reference NOT LIKE '${ERASED_PREFIX}%'`),
     delete: TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`),
   };
 });
-
-/** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
-const ERASED = 'erased:';
 
 /** Texts of callers may contain names. Texts of the service are codes. */
 const CALLERS = `'api', 'command', 'operator'`;
 
 const eraseSql = statements((schema) => {
-  const isOpenName = `reference NOT LIKE '${ERASED}%'`;
+  const isOpenName = `reference NOT LIKE '${ERASED_PREFIX}%'`;
   return {
     isErased: `
       SELECT o.erased_at IS NOT NULL
@@ -147,7 +144,7 @@ function referencesSql(schema: string, isOpenName: string): string {
     WITH own AS MATERIALIZED (
       SELECT ${key} FROM ${schema}.payment_attempt WHERE order_id = $1 AND ${isOpenName}),
     named AS MATERIALIZED (
-      SELECT ${key}, '${ERASED}' || gen_random_uuid() AS pseudonym FROM (
+      SELECT ${key}, '${ERASED_PREFIX}' || gen_random_uuid() AS pseudonym FROM (
         SELECT ${key} FROM own
         UNION SELECT ${key} FROM ${schema}.unmatched_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
     attempts AS (

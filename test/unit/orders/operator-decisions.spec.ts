@@ -41,6 +41,16 @@ describe('a manual refund', () => {
     expect(decideManualRefund(named, A1)).toMatchObject({ type: 'refund', attempt: { reference: 'session' } });
   });
 
+  it('is refused for a payment whose reference was erased, because its provider knows no other', () => {
+    const erased = paid({ reference: 'erased:5f0c', transactionId: null });
+    const names = { ...A1, reference: 'erased:5f0c' };
+    const spare = order({ status: 'PAID', isErased: true, attempts: [erased, paid()] });
+    expect(decideManualRefund(spare, names)).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_ERASED' } });
+    expect(decideManualRefund(spare, A1).type).toBe('refund');
+    const refunded = order({ status: 'CLOSED', attempts: [{ ...erased, status: 'REFUNDED' }] });
+    expect(decideManualRefund(refunded, names).type).toBe('refunded');
+  });
+
   it('reports an earlier refund of a payment, and rejects an unknown payment', () => {
     const of = (status: 'REFUNDING' | 'REFUNDED' | 'CLOSED' | 'DUPLICATE' | 'SETTLED') =>
       decideManualRefund(order({ status: 'CLOSED', attempts: [paid({ status })] }), A1);
