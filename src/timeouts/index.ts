@@ -7,6 +7,7 @@ export {
 } from './startup/assert-database';
 export { createTimeouts, indexUndecided, noteFirstLookUp } from './migrations';
 export {
+  findFailing,
   oldestOverdue,
   oldestUndecided,
   undecidedTimeouts,

@@ -214,6 +214,33 @@ export async function oldestUndecided(dataSource: DataSource, schema: string): P
   return new Map(rows.map(({ kind, seconds }) => [kind, seconds]));
 }
 
+/** Timeouts of one kind that fail and are tried again. */
+interface FailingTimeouts {
+  readonly kind: string;
+  readonly count: number;
+  /** Since the deadline of the one that has failed for longest. */
+  readonly seconds: number;
+  /** Its last error. */
+  readonly reason: string;
+}
+
+/** What has failed for `seconds` since its deadline, such as deliveries to a webhook that is down, by kind. */
+export function findFailing(
+  dataSource: DataSource,
+  schema: string,
+  kinds: { readonly except: readonly string[]; readonly seconds: number },
+): Promise<FailingTimeouts[]> {
+  return ownQuery(
+    dataSource,
+    `SELECT kind, count(*)::int AS count, (array_agg(last_error ORDER BY due_at))[1] AS reason,
+            extract(epoch FROM now() - min(due_at))::float8 AS seconds
+       FROM ${schema}.timeout
+      WHERE ${UNDECIDED} AND due_at <= now() - $1 * interval '1 second' AND attempts > 0 AND last_error IS NOT NULL
+            AND kind <> ALL($2::text[]) GROUP BY kind ORDER BY kind`,
+    [kinds.seconds, kinds.except],
+  );
+}
+
 /** SQL: the timeouts of one kind that are past their deadline and asked again. @param kind as SQL text */
 export function undecidedTimeouts(schema: string, kind: string): string {
   return `(SELECT key, due_at, asked_since, last_error FROM ${schema}.timeout

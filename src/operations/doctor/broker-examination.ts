@@ -222,11 +222,15 @@ export class BrokerExamination {
     if ((await inspection.queue(queue.name)) === undefined) return;
     const difference = await inspection.queueDifference(queue);
     if (difference === undefined) return;
-    if (queue.name === this.deps.client.names.parked) {
+    const { commands, parked } = this.deps.client.names;
+    if (queue.name === parked) {
       const remedy = 'Set its delivery limit by a policy (docs/runbook.md, "Delivery limit of the parked queue").';
       return this.notes.warning('parked-queue-arguments', capitalized(difference), remedy);
     }
-    const remedy = `Stop the instances, empty and delete the queue ${queue.name}, and start them again.`;
+    const remedy =
+      queue.name === commands
+        ? `Nothing sends its commands again. Run the instances with the settings by which it was declared until it is empty and senders have stopped, or move its messages with a shovel. Then stop the instances, delete the queue ${commands}, and start them again.`
+        : `Stop the instances, delete the queue ${queue.name}, and start them again. The sweep handles what was in it.`;
     this.notes.error('queue-arguments', capitalized(difference), remedy);
   }
 

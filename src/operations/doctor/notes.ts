@@ -99,6 +99,8 @@ export interface DoctorLimits {
   readonly deadShare: number;
   /** How long the most overdue timeout has been waiting, seconds. */
   readonly overdueS: number;
+  /** How long a timeout has failed since its deadline, seconds. */
+  readonly failingS: number;
   /** How long a provider has not told what became of an order, seconds. */
   readonly providerS: number;
   /** Time since the deadline of an order that is not decided, seconds. */
@@ -117,6 +119,7 @@ export const DOCTOR_LIMITS: DoctorLimits = {
   deadRows: 20_000,
   deadShare: 0.2,
   overdueS: 30,
+  failingS: 60,
   // The third look-up is 4 s after the first one.
   providerS: 10,
   undecidedS: 3_600,

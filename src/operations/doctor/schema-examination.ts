@@ -1,8 +1,15 @@
 import { type DataSource } from 'typeorm';
 import { isDiskFull, isReadOnly, ownQuery } from '../../database';
-import { findFailingProviders, findPieces, findUndecided } from '../../orders';
+import {
+  findFailingProviders,
+  findPieces,
+  findUndecided,
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  PAYMENT_RECONCILIATION,
+} from '../../orders';
 import { Outbox } from '../../outbox';
-import { countTimeouts, MissingRightsError, oldestOverdue, rehearseWrite } from '../../timeouts';
+import { countTimeouts, findFailing, MissingRightsError, oldestOverdue, rehearseWrite } from '../../timeouts';
 import { type DoctorLimits, type Notes } from './notes';
 import { noteReadOnly } from './server-examination';
 
@@ -128,6 +135,15 @@ export class SchemaExamination {
       const remedy =
         'No instance runs, all are too slow, or an operator has paused the kind or its provider (docs/runbook.md, "Timeouts are overdue").';
       this.notes.error('timeouts-overdue', seen, remedy);
+    }
+    // What asks a provider again is not a failure of its own.
+    const except = [ORDER_PAYMENT, ORDER_LATE_WATCH, PAYMENT_RECONCILIATION];
+    for (const failing of await findFailing(dataSource, schema, { except, seconds: limits.failingS })) {
+      const { kind, count, seconds, reason } = failing;
+      const seen = `${count} timeouts of ${kind} fail and are tried again, the oldest for ${Math.round(seconds)} s: ${reason}.`;
+      const remedy =
+        'Remove the cause. They succeed by themselves then, unless they are parked before (docs/runbook.md, "A timeout is parked").';
+      this.notes.warning('timeouts-failing', seen, remedy);
     }
   }
 

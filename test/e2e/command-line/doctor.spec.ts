@@ -186,8 +186,10 @@ describe('the doctor finds', () => {
       await seen('delayed-exchange-missing', await examine({ DELAY_TRANSPORT: 'delayed-exchange' }));
     });
 
-    it('5. a queue with other arguments', async () => {
-      const queue = names.workQueue('payment.refund');
+    it.each([
+      ['of wake-ups', names.workQueue('payment.refund'), 'The sweep handles what was in it.'],
+      ['of commands, which nothing sends again', names.commands, 'until it is empty'],
+    ])('5. a queue with other arguments: one %s', async (_, queue, remedy) => {
       await onBroker(async (channel) => {
         await channel.deleteQueue(queue);
         await channel.assertQueue(queue, {
@@ -195,7 +197,9 @@ describe('the doctor finds', () => {
           arguments: { 'x-queue-type': 'classic', 'x-max-length': 10 },
         });
       });
-      expect(await seen('queue-arguments', await examine())).toContain(queue);
+      const report = await examine();
+      expect(await seen('queue-arguments', report)).toContain(queue);
+      expect(report.findings.find(({ id }) => id === 'queue-arguments')?.remedy).toContain(remedy);
       await onBroker((channel) => channel.deleteQueue(queue));
     });
 
