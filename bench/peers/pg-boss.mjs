@@ -18,7 +18,7 @@ const { Pool } = /** @type {typeof import('pg')} */ (load('pg'));
 
 // 0.5 s is the shortest interval it takes; while batches come back full, workers fetch again at once. Of 2, 4 and 8
 // workers and batches of 500 to 2000, these had the best single drain (24 000/s), but runs of one setting differ by
-// nearly a factor of 2 on a shared machine, so its neighbours may be as good.
+// nearly a factor of 2 on a shared machine, so its neighbors may be as good.
 const fast = { pollingIntervalSeconds: 0.5, burstWhenBatchFull: true, localConcurrency: 4 };
 const batchSize = 1000;
 // Ten transactions are under way whatever the batch; with smaller ones the end is not left to a single worker.

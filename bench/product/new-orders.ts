@@ -6,7 +6,7 @@ export const SKUS = 1_000;
 export const ON_HAND = 10_000_000;
 export const skuOf = (number: number): string => `sku-${String(number % SKUS).padStart(4, '0')}`;
 
-/** Odd and far from each other, so that neighbours do not buy the same. */
+/** Odd and far from each other, so that neighbors do not buy the same. */
 const SPREAD = 7_919;
 
 /** Pure: the goods of order n, two different ones. */

@@ -162,7 +162,7 @@ export function localApiKey() {
   return { entry: `local:${createHash('sha256').update(key).digest('hex')}:*`, path };
 }
 
-/** A server gets a block of this many neighbouring ports. */
+/** A server gets a block of this many neighboring ports. */
 export const blockSize = 8;
 const lowest = 20_000;
 const highest = 30_000;
@@ -248,7 +248,7 @@ export async function reserveFreeBlock(seed) {
 }
 
 function noFreeBlock() {
-  return new SetupError('NO_FREE_PORTS', `no ${blockSize} free neighbouring ports between ${lowest} and ${highest}`, {
+  return new SetupError('NO_FREE_PORTS', `no ${blockSize} free neighboring ports between ${lowest} and ${highest}`, {
     remedy: 'end what listens there (ss -ltnp)',
   });
 }

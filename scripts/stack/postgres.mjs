@@ -135,7 +135,7 @@ const environment = { ...place, LC_ALL: 'C', TZ: 'UTC' };
  *
  * @param {ClusterOptions & { signal?: AbortSignal | undefined }} options
  */
-async function initialise({ bin, directory, password, user, signal }) {
+async function initialize({ bin, directory, password, user, signal }) {
   const cluster = join(directory, 'cluster');
   const options = { ...user, env: environment, cwd: directory, limitMs: initLimitMs, signal };
   if (existsSync(cluster)) return;
@@ -173,7 +173,7 @@ async function initialise({ bin, directory, password, user, signal }) {
 export async function postgresServer(options) {
   const { directory, password, installation, user, signal } = options;
   makeServerFolder(directory, user);
-  await initialise({ bin: installation.bin, directory, password, user, signal });
+  await initialize({ bin: installation.bin, directory, password, user, signal });
   return postgresSpec(options);
 }
 

@@ -219,7 +219,7 @@ export function isOwn(tx: object): tx is EntityManager {
 export const PLAN_BY_INDEX = 'SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off';
 
 /**
- * A plan is as good as the table was when it was made, and PostgreSQL keeps it until the table is analysed, a minute later
+ * A plan is as good as the table was when it was made, and PostgreSQL keeps it until the table is analyzed, a minute later
  * at best. Planning all statements anew takes some 10 ms a connection, so every ten seconds is cheap.
  */
 const PLAN_AGE_MS = 10_000;

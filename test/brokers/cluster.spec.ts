@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { TopologyNames } from '../../src/rabbit';
 import { brokerDefinitions } from '../../packages/contract/src/broker-definitions';
-import { createEffectTable, keys, summarise, WriteEffects } from '../faults/effects';
+import { createEffectTable, keys, summarize, WriteEffects } from '../faults/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
 import { BrokerCluster } from './broker-cluster';
@@ -118,7 +118,7 @@ describe('a cluster of three nodes with quorum queues', () => {
     const leader = mostLeadingIn(before);
     expect([...before.values()].reduce((sum, count) => sum + count, 0)).toBe(147);
     expect(leader).toBe(createdOn);
-    const done = async (): Promise<number> => (await summarise(database, `${prefix}-`)).keys;
+    const done = async (): Promise<number> => (await summarize(database, `${prefix}-`)).keys;
     await until(async () => (await done()) > 200, 60_000);
     await cluster.killNode(leader);
     const handledAtKill = await done();
@@ -127,7 +127,7 @@ describe('a cluster of three nodes with quorum queues', () => {
     await cluster.startNode(leader);
     await until(async () => (await done()) === TIMEOUTS, 120_000);
 
-    const { latestMs, ...summary } = await summarise(database, `${prefix}-`);
+    const { latestMs, ...summary } = await summarize(database, `${prefix}-`);
     const figures = {
       killed: `${leader}, which led ${before.get(leader)} of 147 delay queues`,
       handledAtKill,

@@ -1,7 +1,7 @@
 import { OwnBroker } from '../support/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { createEffectTable, keys, summarise, WriteEffects } from './effects';
+import { createEffectTable, keys, summarize, WriteEffects } from './effects';
 import { stretched } from '../support/machine-load';
 
 describe('while the broker fails', () => {
@@ -48,7 +48,7 @@ describe('while the broker fails', () => {
     );
 
   const handled = (prefix: string, count: number, timeoutMs: number): Promise<void> =>
-    until(async () => (await summarise(database, prefix)).keys === count, timeoutMs);
+    until(async () => (await summarize(database, prefix)).keys === count, timeoutMs);
 
   it('for 20 s, everything is handled on time by the sweep, once, and messages take over again', async () => {
     const running = await start();
@@ -62,7 +62,7 @@ describe('while the broker fails', () => {
     await until(() => running.engine.isMessagePathUp, 30_000);
     await schedule(running, 'after-', 50, 0, 2_000);
     await handled('after-', 50, 10_000);
-    const { latestMs, ...outage } = await summarise(database, 'outage-');
+    const { latestMs, ...outage } = await summarize(database, 'outage-');
     expect(outage).toEqual({ effects: 400, keys: 400, early: 0 });
     // The second between the loss of the connection and the first tick as the clock, and some for a busy machine.
     expect(latestMs).toBeLessThan(stretched(4_000));
@@ -76,11 +76,11 @@ describe('while the broker fails', () => {
     const running = await start();
     await until(() => running.engine.isMessagePathUp, 30_000);
     await schedule(running, 'killed-', 500, 1_000, 9_000);
-    await until(async () => (await summarise(database, 'killed-')).keys > 100);
+    await until(async () => (await summarize(database, 'killed-')).keys > 100);
     await broker.kill();
     await broker.start();
     await handled('killed-', 500, 60_000);
-    const { latestMs, ...summary } = await summarise(database, 'killed-');
+    const { latestMs, ...summary } = await summarize(database, 'killed-');
     expect(summary).toEqual({ effects: 500, keys: 500, early: 0 });
     expect(latestMs).toBeLessThan(stretched(35_000));
   });
@@ -90,11 +90,11 @@ describe('while the broker fails', () => {
     const running = await start();
     await schedule(running, 'alone-', 50, 0, 1_000);
     await handled('alone-', 50, 10_000);
-    expect((await summarise(database, 'alone-')).latestMs).toBeLessThan(stretched(2_500));
+    expect((await summarize(database, 'alone-')).latestMs).toBeLessThan(stretched(2_500));
     await broker.start();
     await until(() => running.engine.isMessagePathUp, 30_000);
     await schedule(running, 'together-', 50, 0, 1_000);
     await handled('together-', 50, 10_000);
-    expect(await summarise(database, 'together-')).toMatchObject({ effects: 50, keys: 50, early: 0 });
+    expect(await summarize(database, 'together-')).toMatchObject({ effects: 50, keys: 50, early: 0 });
   });
 });

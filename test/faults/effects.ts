@@ -35,7 +35,7 @@ interface Summary {
 }
 
 /** What happened to the timeouts whose keys begin with `prefix`. */
-export async function summarise({ dataSource }: TestDatabase, prefix: string): Promise<Summary> {
+export async function summarize({ dataSource }: TestDatabase, prefix: string): Promise<Summary> {
   const [row] = await dataSource.query<Summary[]>(
     `SELECT count(*)::int AS effects, count(DISTINCT key)::int AS keys, count(*) FILTER (WHERE early)::int AS early,
             COALESCE(max(late_ms), 0) AS "latestMs" FROM effect WHERE key LIKE $1 || '%'`,

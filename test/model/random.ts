@@ -3,7 +3,7 @@ import { Random as HarnessRandom } from '../support/buyers/random';
 /** One per run, so that a run can be repeated alone. */
 export class Random extends HarnessRandom {
   constructor(seed: number) {
-    // Neighbouring seeds must not give neighbouring runs.
+    // Neighboring seeds must not give neighboring runs.
     super(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b));
     for (let i = 0; i < 3; i++) this.next();
   }

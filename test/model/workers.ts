@@ -15,7 +15,7 @@ export interface Errand {
 
 interface Worker {
   readonly name: string;
-  /** Grows with every death, so that what was begun before it is recognised. */
+  /** Grows with every death, so that what was begun before it is recognized. */
   life: number;
   deadUntilMs: number;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { generateAlipayMerchants } from '../../packages/payment-simulator/src/alipay';
 import { generateWechatPayMerchants } from '../../packages/payment-simulator/src/wechat-pay';
 
-/** Secrets of every kind that can be recognised wherever they turn up. */
+/** Secrets of every kind that can be recognized wherever they turn up. */
 export interface MarkedSecrets {
   readonly database: string;
   readonly broker: string;

@@ -101,7 +101,7 @@ const amount = z.union([z.int().min(1), z.string().regex(/^[1-9]\d{0,17}$/)]).tr
 const currency = z.string().regex(/^[A-Z]{3}$/);
 
 /** What a script may set at any time. */
-const behaviour = {
+const behavior = {
   script: buyer,
   notify,
   /** From this instant the buyer is refused although the payment stays OPEN. */
@@ -132,20 +132,20 @@ export const paymentInput = z.strictObject({
   merchantAccount: z.string().min(1).max(64).optional(),
   amount,
   currency,
-  ...z.object(behaviour).partial().shape,
+  ...z.object(behavior).partial().shape,
   /** `scan`: neither query nor close know of it until the buyer scans it; a close before does not keep him from paying. */
   existsFrom: z.enum(['creation', 'scan']).default('creation'),
   script: buyer.prefault({ buyer: 'never' }),
-  closeLagMs: behaviour.closeLagMs.default(0),
-  closeLies: behaviour.closeLies.default(false),
-  refundProcessingMs: behaviour.refundProcessingMs.default(0),
-  rejectRefunds: behaviour.rejectRefunds.default(0),
+  closeLagMs: behavior.closeLagMs.default(0),
+  closeLies: behavior.closeLies.default(false),
+  refundProcessingMs: behavior.refundProcessingMs.default(0),
+  rejectRefunds: behavior.rejectRefunds.default(0),
   faults: z.array(faultInput).default([]),
 });
 
 /** Body of `POST /script/payments/{provider}/{reference}/script`: what changes. The buyer's times count from now. */
 export const scriptInput = z.strictObject({
-  ...z.object(behaviour).partial().shape,
+  ...z.object(behavior).partial().shape,
   faults: z.array(faultInput).default([]),
 });
 

@@ -47,7 +47,7 @@ export function pick(
 }
 
 /** The answer is signed, but its code or status decides nothing or is unknown. */
-function unrecognised(answer: AlipayAnswer): UnknownOutcome {
+function unrecognized(answer: AlipayAnswer): UnknownOutcome {
   const { method, code, subCode, fields } = answer;
   const said = [code, subCode, fields['sub_msg'] ?? fields['msg'], fields['trade_status']].filter(Boolean).join(' ');
   return {
@@ -74,7 +74,7 @@ const PAID_AMOUNTS = ['receipt_amount', 'buyer_pay_amount', 'invoice_amount'];
 export function toQueryOutcome(answer: AlipayAnswer, attempt: PaymentAttemptRef, clock: Clock): QueryOutcome {
   const evidence = evidenceOf(answer);
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence };
-  if (answer.code !== '10000') return unrecognised(answer);
+  if (answer.code !== '10000') return unrecognized(answer);
   switch (answer.fields['trade_status']) {
     case 'WAIT_BUYER_PAY':
       return { type: 'OPEN', evidence };
@@ -84,7 +84,7 @@ export function toQueryOutcome(answer: AlipayAnswer, attempt: PaymentAttemptRef,
     case 'TRADE_CLOSED':
       return { type: wasPaid(answer) ? 'REFUNDED' : 'CLOSED', evidence };
     default:
-      return unrecognised(answer);
+      return unrecognized(answer);
   }
 }
 
@@ -100,7 +100,7 @@ function toPaid(answer: AlipayAnswer, attempt: PaymentAttemptRef, clock: Clock):
   const amount = fromYuan(total);
   // Alipay documents the date as optional. A payment counts even if its date is missing.
   const paidAt = sentAt ? fromBeijingTime(sentAt) : new Date(clock.now());
-  if (!amount || !paidAt || !transactionId) return unrecognised(answer);
+  if (!amount || !paidAt || !transactionId) return unrecognized(answer);
   return { type: 'PAID', amount, currency, paidAt, transactionId, evidence: evidenceOf(answer) };
 }
 
@@ -118,7 +118,7 @@ export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly 
   const { code, subCode } = answer;
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence: evidenceOf(answer) };
   if (code === '40004' && STATUS_ERRORS.has(subCode)) return { type: 'ASK' };
-  return code === '10000' ? { type: 'CLOSED', evidence: evidenceOf(answer) } : unrecognised(answer);
+  return code === '10000' ? { type: 'CLOSED', evidence: evidenceOf(answer) } : unrecognized(answer);
 }
 
 /** Maps the query that follows a close that was refused because of the trade's state. */
@@ -161,7 +161,7 @@ export function toRefundOutcome(answer: AlipayAnswer, refund: RefundRequest): Re
     return fields['fund_change'] === 'Y' ? refunded(answer, refund) : { type: 'ASK' };
   }
   // The refund may have succeeded before: after a full refund, Alipay refuses the repeated call for the trade's state.
-  return code === '40004' && FINAL_REFUSALS.has(answer.subCode) ? { type: 'ASK' } : unrecognised(answer);
+  return code === '40004' && FINAL_REFUSALS.has(answer.subCode) ? { type: 'ASK' } : unrecognized(answer);
 }
 
 /** Maps a verified answer to alipay.trade.fastpay.refund.query, which follows `first`, the answer to the refund. */
@@ -173,9 +173,9 @@ export function toConfirmedRefund(answer: AlipayAnswer, first: AlipayAnswer, ref
   if (first.code === '10000') {
     return isNotDone || status === 'REFUND_PROCESSING'
       ? { type: 'PENDING', evidence: evidenceOf(answer) }
-      : unrecognised(answer);
+      : unrecognized(answer);
   }
-  if (!isNotDone) return unrecognised(answer);
+  if (!isNotDone) return unrecognized(answer);
   const reason = `Alipay refused the refund: ${first.subCode} ${first.fields['sub_msg'] ?? ''}`.trimEnd();
   return { type: 'REJECTED', reason, evidence: evidenceOf(first) };
 }

@@ -250,8 +250,8 @@ const refundAnswers = {
 };
 
 function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
-  const body = recognise(queryAnswers, answer);
-  if (!body) return unrecognised(answer);
+  const body = recognize(queryAnswers, answer);
+  if (!body) return unrecognized(answer);
   if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
   if (body.status !== 'PAID') return { type: body.status, evidence: answer.evidence };
   const { amount, currency, paidAt, transactionId } = body;
@@ -266,15 +266,15 @@ function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
 }
 
 function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
-  const body = recognise(closeAnswers, answer);
-  if (!body) return unrecognised(answer);
+  const body = recognize(closeAnswers, answer);
+  if (!body) return unrecognized(answer);
   if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
   return { type: body.status, evidence: answer.evidence };
 }
 
 function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
-  const body = recognise(refundAnswers, answer);
-  if (!body) return unrecognised(answer);
+  const body = recognize(refundAnswers, answer);
+  if (!body) return unrecognized(answer);
   const { evidence } = answer;
   switch (body.status) {
     case 'REFUNDED':
@@ -288,14 +288,14 @@ function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
   }
 }
 
-function recognise<S extends z.ZodType>(
+function recognize<S extends z.ZodType>(
   table: Readonly<Record<number, S>>,
   answer: VerifiedAnswer,
 ): z.output<S> | undefined {
   return table[answer.httpStatus]?.safeParse(answer.body).data;
 }
 
-function unrecognised({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
+function unrecognized({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
   const reason = `answer is not recognized: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
   return { type: 'UNKNOWN', reason, evidence };
 }

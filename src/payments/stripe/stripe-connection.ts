@@ -6,7 +6,7 @@ import {
   toIntentOutcome,
   toSessionOutcome,
   type Found,
-  recognise,
+  recognize,
   type Intent,
   intentObject,
   type Session,
@@ -41,7 +41,7 @@ export class StripeAccount {
     );
     if (reply.type === 'FAILED') return reply.outcome;
     if (reply.type === 'REFUSED') return toMissing(reply);
-    return recognise(intentObject, reply.body, { id, livemode: this.livemode });
+    return recognize(intentObject, reply.body, { id, livemode: this.livemode });
   }
 
   async findSession(id: string, signal: AbortSignal): Promise<Found<Session> | NotFoundOutcome | UnknownOutcome> {
@@ -50,7 +50,7 @@ export class StripeAccount {
     );
     if (reply.type === 'FAILED') return reply.outcome;
     if (reply.type === 'REFUSED') return toMissing(reply);
-    return recognise(sessionObject, reply.body, { id, livemode: this.livemode });
+    return recognize(sessionObject, reply.body, { id, livemode: this.livemode });
   }
 }
 

@@ -361,13 +361,13 @@ interface Expected {
 }
 
 /** Returns the requested object, or UNKNOWN if the answer is not as documented, or has another id or the other mode. */
-export function recognise<T extends { readonly id: string; readonly livemode: boolean }>(
+export function recognize<T extends { readonly id: string; readonly livemode: boolean }>(
   schema: z.ZodType<T>,
   body: unknown,
   expected: Expected,
 ): Found<T> | UnknownOutcome {
   const parsed = schema.safeParse(body);
-  if (!parsed.success) return unrecognised(parsed.error);
+  if (!parsed.success) return unrecognized(parsed.error);
   const { id, livemode } = parsed.data;
   if (id !== expected.id) return untrusted(`Stripe answered about ${id} instead of ${expected.id}`);
   if (expected.livemode !== undefined && livemode !== expected.livemode) {
@@ -377,7 +377,7 @@ export function recognise<T extends { readonly id: string; readonly livemode: bo
 }
 
 /** The answer does not have the documented format. */
-export function unrecognised(error: z.ZodError): UnknownOutcome {
+export function unrecognized(error: z.ZodError): UnknownOutcome {
   const problems = error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).slice(0, 3);
   return { type: 'UNKNOWN', reason: `Stripe's answer is not recognized: ${problems.join('; ')}` };
 }

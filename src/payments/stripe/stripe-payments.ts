@@ -18,14 +18,14 @@ import {
 import {
   toIntentOutcome,
   toSessionOutcome,
-  recognise,
+  recognize,
   intentObject,
   sessionObject,
   type ExpectedRefund,
   REFUND_NUMBER,
   toRefundOutcome,
   type Found,
-  unrecognised,
+  unrecognized,
   type Intent,
   type Refund,
   refundList,
@@ -55,7 +55,7 @@ export class StripeClosing {
     );
     if (reply.type === 'FAILED') return reply.outcome;
     if (reply.type === 'REFUSED') return this.afterRefusal(reply, () => this.account.queryIntent(id, signal));
-    const found = recognise(intentObject, reply.body, { id, livemode: this.account.livemode });
+    const found = recognize(intentObject, reply.body, { id, livemode: this.account.livemode });
     return found.type === 'FOUND' ? closedNow(toIntentOutcome(found.object)) : found;
   }
 
@@ -68,7 +68,7 @@ export class StripeClosing {
     );
     if (reply.type === 'FAILED') return reply.outcome;
     if (reply.type === 'REFUSED') return this.afterRefusal(reply, () => this.account.querySession(id, signal));
-    const found = recognise(sessionObject, reply.body, { id, livemode: this.account.livemode });
+    const found = recognize(sessionObject, reply.body, { id, livemode: this.account.livemode });
     return found.type === 'FOUND' ? closedNow(toSessionOutcome(found.object)) : found;
   }
 
@@ -167,7 +167,7 @@ export class StripeRefunds {
       if (found) return found;
       const reply = await this.create(request, expected.paymentIntent, this.keys.current(keySubject), signal);
       if (reply.type === 'ANSWERED') {
-        const made = recogniseRefund(reply.body);
+        const made = recognizeRefund(reply.body);
         return made.type === 'FOUND' ? toRefundOutcome(made.object, expected) : made;
       }
       if (!reply.isReplayed)
@@ -234,7 +234,7 @@ export class StripeRefunds {
     if (reply.type === 'FAILED') return reply.outcome;
     if (reply.type === 'REFUSED') return refusedToLook(reply);
     const parsed = refundList.safeParse(reply.body);
-    if (!parsed.success) return unrecognised(parsed.error);
+    if (!parsed.success) return unrecognized(parsed.error);
     const ours = parsed.data.data.find(({ metadata }) => metadata?.[REFUND_NUMBER] === refundNumber);
     if (ours) return toRefundOutcome(ours, expected);
     if (!parsed.data.has_more) return undefined;
@@ -263,7 +263,7 @@ function refusedToLook({ status, code, message }: StripeRefusal): UnknownOutcome
   return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };
 }
 
-function recogniseRefund(body: unknown): Found<Refund> | UnknownOutcome {
+function recognizeRefund(body: unknown): Found<Refund> | UnknownOutcome {
   const parsed = refundObject.safeParse(body);
-  return parsed.success ? { type: 'FOUND', object: parsed.data } : unrecognised(parsed.error);
+  return parsed.success ? { type: 'FOUND', object: parsed.data } : unrecognized(parsed.error);
 }

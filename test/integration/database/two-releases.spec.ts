@@ -28,7 +28,7 @@ interface Instance {
 }
 
 // Without the history there is no release before, and the counts of the run tell that this was left out.
-(hasHistory() ? describe : describe.skip)('two neighbouring releases', () => {
+(hasHistory() ? describe : describe.skip)('two neighboring releases', () => {
   const database = `ot_releases_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   let previous: PreviousRelease;
   let vhost: TestVhost;

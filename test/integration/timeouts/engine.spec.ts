@@ -17,23 +17,23 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 @TimeoutHandler('test.single', { maxAttempts: 2 })
 class Single implements TimeoutHandlerSingle {
   readonly seen: DueTimeout[] = [];
-  behaviour: (due: DueTimeout, tx: EntityManager) => Promise<TimeoutOutcome | void> = async () => DONE;
+  behavior: (due: DueTimeout, tx: EntityManager) => Promise<TimeoutOutcome | void> = async () => DONE;
 
   async handle(due: DueTimeout, tx: EntityManager): Promise<TimeoutOutcome | void> {
     this.seen.push(due);
-    return this.behaviour(due, tx);
+    return this.behavior(due, tx);
   }
 }
 
 @TimeoutHandler('test.batch', { batchSize: 50, leaseMs: 3_000 })
 class Batch implements TimeoutHandlerBatch<string> {
   readonly batches: number[] = [];
-  behaviour: (due: DueTimeout<string>) => TimeoutOutcome = () => DONE;
+  behavior: (due: DueTimeout<string>) => TimeoutOutcome = () => DONE;
   answer: (due: DueTimeout) => Promise<string> = async () => 'yes';
 
   async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
     this.batches.push(due.length);
-    return due.map((timeout) => this.behaviour(timeout));
+    return due.map((timeout) => this.behavior(timeout));
   }
 
   lookUp(due: DueTimeout): Promise<string> {
@@ -115,21 +115,21 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   });
 
   it('parks what keeps failing after its attempts, with the reason, and replays it on demand', async () => {
-    single.behaviour = async () => ({ type: 'retry', reason: 'still broken', afterMs: 30, counted: true });
+    single.behavior = async () => ({ type: 'retry', reason: 'still broken', afterMs: 30, counted: true });
     await schedule('test.single', ['poor'], 0);
     await engine.settled.until((rows) => rows.some(({ outcome }) => outcome.type === 'park'));
     const parked = engine.module.get(ParkedTimeouts);
     expect(await parked.list()).toMatchObject([
       { key: 'poor', attempts: 2, lastError: 'still broken', state: 'parked' },
     ]);
-    single.behaviour = async () => DONE;
+    single.behavior = async () => DONE;
     expect(await parked.replay([{ kind: 'test.single', key: 'poor' }])).toBe(1);
     await engine.settled.done(1);
     expect(await parked.list()).toEqual([]);
   });
 
   it('lets one throwing timeout fall out of its batch without harm to the others', async () => {
-    batch.behaviour = ({ key }) => {
+    batch.behavior = ({ key }) => {
       if (key === 'bad') throw new Error('cannot be handled');
       return DONE;
     };
@@ -142,7 +142,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   });
 
   it('asks outside the transaction and settles with the answer', async () => {
-    batch.behaviour = ({ answer }) => (answer === undefined ? LOOK_UP : { type: 'park', reason: `answered ${answer}` });
+    batch.behavior = ({ answer }) => (answer === undefined ? LOOK_UP : { type: 'park', reason: `answered ${answer}` });
     batch.answer = async ({ key }) => `for ${key}`;
     await schedule('test.batch', ['a', 'b'], 0);
     await engine.settled.until((rows) => rows.filter(({ outcome }) => outcome.type === 'park').length === 2);
@@ -152,7 +152,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
 
   it('does not count waits that are nobody’s fault', async () => {
     let asked = 0;
-    batch.behaviour = ({ answer }) =>
+    batch.behavior = ({ answer }) =>
       answer === undefined
         ? LOOK_UP
         : answer === 'down'

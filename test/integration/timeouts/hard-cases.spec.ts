@@ -18,10 +18,10 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 @TimeoutHandler('hard.single', { maxAttempts: 2, batchSize: 10, prefetch: 5 })
 class Single implements TimeoutHandlerSingle {
-  behaviour: (due: DueTimeout, tx: EntityManager) => Promise<TimeoutOutcome | void> = async () => DONE;
+  behavior: (due: DueTimeout, tx: EntityManager) => Promise<TimeoutOutcome | void> = async () => DONE;
 
   handle(due: DueTimeout, tx: EntityManager): Promise<TimeoutOutcome | void> {
-    return this.behaviour(due, tx);
+    return this.behavior(due, tx);
   }
 }
 
@@ -91,7 +91,7 @@ describe('the engine facing one bad timeout', () => {
   const good = ['good-1', 'good-2', 'good-3', 'good-4'];
 
   it('counts a connection error of the handler’s own, and handles the others', async () => {
-    single.behaviour = async ({ key }) => {
+    single.behavior = async ({ key }) => {
       if (key === 'bad') throw Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:443'), { code: 'ECONNREFUSED' });
       return DONE;
     };
@@ -104,7 +104,7 @@ describe('the engine facing one bad timeout', () => {
     ['a NUL byte', 'binary \0 answer'],
     ['an emoji at the cut', `${'x'.repeat(1_999)}😀`],
   ])('parks a timeout whose error has %s', async (_name, message) => {
-    single.behaviour = async () => {
+    single.behavior = async () => {
       throw new Error(message);
     };
     await schedule('hard.single', ['odd']);

@@ -15,10 +15,10 @@ import { stretched } from '../../support/machine-load';
 
 @TimeoutHandler('recovered', { batchSize: 10, concurrency: 1, maxAttempts: 3 })
 class Recovered implements TimeoutHandlerBatch {
-  behaviour: (due: DueTimeout) => TimeoutOutcome = () => DONE;
+  behavior: (due: DueTimeout) => TimeoutOutcome = () => DONE;
 
   async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const outcomes = due.map((each) => this.behaviour(each));
+    const outcomes = due.map((each) => this.behavior(each));
     const done = due.filter((_, index) => outcomes[index]?.type === 'done').map(({ key }) => key);
     await tx.query('INSERT INTO effect SELECT unnest($1::text[])', [done]);
     return outcomes;
@@ -120,7 +120,7 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
     await insertOverdue('stuck-', 35, 3_600);
     await insertOverdue('good-', 15, 10);
     const undecided: TimeoutOutcome = { type: 'retry', reason: 'not known', counted: false, afterMs: 20 };
-    handler.behaviour = ({ key }) => (key.startsWith('stuck') ? undecided : DONE);
+    handler.behavior = ({ key }) => (key.startsWith('stuck') ? undecided : DONE);
     const sweep = { intervalMs: 500, marginMs: 0, budgetMs: 500 };
     engine = await startEngine(database, vhost.url, [handler], { transport, sweep });
     await engine.settled.done(15);

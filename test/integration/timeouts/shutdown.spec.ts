@@ -19,11 +19,11 @@ const clock = new SystemClock();
 @TimeoutHandler(KIND)
 class Single implements TimeoutHandlerSingle {
   readonly seen: string[] = [];
-  behaviour: (due: DueTimeout) => Promise<TimeoutOutcome> = async () => DONE;
+  behavior: (due: DueTimeout) => Promise<TimeoutOutcome> = async () => DONE;
 
   async handle(due: DueTimeout): Promise<TimeoutOutcome> {
     this.seen.push(due.key);
-    return this.behaviour(due);
+    return this.behavior(due);
   }
 }
 
@@ -76,7 +76,7 @@ describe('the engine', () => {
 
   it('stops although a handler hangs in a sweep', async () => {
     let release = (): void => undefined;
-    single.behaviour = () => new Promise((resolve) => (release = () => resolve(DONE)));
+    single.behavior = () => new Promise((resolve) => (release = () => resolve(DONE)));
     // Written by nobody this process hears of, so that it is the sweep that finds it. Due now: the past is read for 2 % of
     // the time only, which on a busy machine may be once in minutes.
     await database.dataSource.query(
@@ -91,7 +91,7 @@ describe('the engine', () => {
 
   it('handles nothing after it has stopped, not even what it was about to look at again', async () => {
     let release = (): void => undefined;
-    single.behaviour = ({ key }) =>
+    single.behavior = ({ key }) =>
       key === 'slow' ? new Promise((resolve) => (release = () => resolve(DONE))) : Promise.resolve(DONE);
     await schedule(KIND, ['slow', 'locked'], stretched(1_000));
     const host = database.dataSource.createQueryRunner();

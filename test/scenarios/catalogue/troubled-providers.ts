@@ -33,7 +33,7 @@ export const TROUBLED_PROVIDERS: readonly Scenario[] = [
     plan: (random) => inTrouble(random, [{ fault: 'garbage', on: 'query', times: 2 }]),
   },
   {
-    name: 'query-unrecognised',
+    name: 'query-unrecognized',
     says: 'the first two answers are verified, and say a word that nobody knows',
     plan: (random) => inTrouble(random, [{ fault: 'unrecognised', on: 'query', times: 2 }]),
   },

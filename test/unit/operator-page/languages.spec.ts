@@ -1,8 +1,8 @@
 import { CATALOGUES, chooseLanguage, nameOf } from '../../../packages/operator-page/src/i18n/language';
 
 /** Every message with its path; functions are called with placeholders. */
-function messagesOf(catalogue: object, path = ''): [string, string][] {
-  return Object.entries(catalogue).flatMap(([name, value]): [string, string][] => {
+function messagesOf(catalog: object, path = ''): [string, string][] {
+  return Object.entries(catalog).flatMap(([name, value]): [string, string][] => {
     const here = `${path}.${name}`;
     if (typeof value === 'string') return [[here, value]];
     if (typeof value === 'function') return [[here, String((value as (...values: string[]) => string)('{1}', '{2}'))]];
@@ -10,7 +10,7 @@ function messagesOf(catalogue: object, path = ''): [string, string][] {
   });
 }
 
-describe('the message catalogues', () => {
+describe('the message catalogs', () => {
   const en = new Map(messagesOf(CATALOGUES.en));
   const zh = new Map(messagesOf(CATALOGUES.zh));
 
