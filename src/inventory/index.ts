@@ -1,4 +1,13 @@
 export { ChangeStock, type ChangeStockOutcome, type StockMove, StockOwners } from './change-stock';
+export {
+  type EntityTable,
+  OF_ORDER,
+  READ_ONLY,
+  ReservationEntity,
+  STOCK_TABLES,
+  StockEntity,
+  textColumn,
+} from './entities';
 export { holdsStock, reservedOrderIds } from './inventory-queries';
 export {
   Inventory,

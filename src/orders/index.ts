@@ -130,3 +130,13 @@ export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type Retentio
 export { OrderMerchants } from './sql/order-rows';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';
 export { PAYMENT_NAME_KEY } from './sql/keep-unmatched-money';
+export {
+  orderEntities,
+  OrderEntity,
+  OrderHistoryEntity,
+  OrderLineEntity,
+  PaymentAttemptEntity,
+  RefundEntity,
+  UnmatchedPaymentEntity,
+} from './entities';
+export { ReservationEntity, StockEntity } from '../inventory';

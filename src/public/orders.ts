@@ -64,3 +64,14 @@ export {
   type UnmatchedReason,
   type UnmatchedSettlement,
 } from '../orders';
+export {
+  orderEntities,
+  OrderEntity,
+  OrderHistoryEntity,
+  OrderLineEntity,
+  PaymentAttemptEntity,
+  RefundEntity,
+  ReservationEntity,
+  StockEntity,
+  UnmatchedPaymentEntity,
+} from '../orders';
