@@ -85,7 +85,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const first = bookMoney(order, renamed(world, order, accountedFor(world, order, wiring.believes(told))));
   const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const found = store.samePayments(money);
+  const found = store.samePayments(money, orderId);
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;

@@ -58,7 +58,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   if (!row) return;
   const told = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
   const { money } = bookMoney(order, { ...told, isAssigned: true });
-  const decision = decideAssignment(order, row, money, store.samePayments(money));
+  const decision = decideAssignment(order, row, money, store.samePayments(money, order.id));
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);

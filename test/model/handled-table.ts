@@ -46,10 +46,12 @@ export class HandledTable {
     this.rows = this.rows.filter((row) => !isIts(row));
   }
 
-  find(names: PaymentNames): HandledPayment[] {
+  find(names: PaymentNames, orderId: string | null = null): HandledPayment[] {
     if (this.rows.length === 0) return [];
     const { provider, reference, merchantAccount } = names;
-    const found = this.rows.filter((row) => row.provider === provider && isAccount(row, names) && isNamed(row, names));
+    const isIts = (row: Remembered): boolean =>
+      isAccount(row, names) || (orderId !== null && row.orderId === orderId && isUnresolved(row, names));
+    const found = this.rows.filter((row) => row.provider === provider && isNamed(row, names) && isIts(row));
     return found.map((row) => ({ ...row, reference, merchantAccount, isOther: isOther(row, names) }));
   }
 }
@@ -66,10 +68,15 @@ function isOther(row: Remembered, { reference, transactionId }: PaymentNames): b
 }
 
 /** Without an account, only the transaction id proves that both are one. */
-function isAccount(row: Remembered, { merchantAccount, transactionId }: PaymentNames): boolean {
-  if (row.merchantAccount === merchantAccount) return true;
-  const isUnresolved = row.merchantAccount === null || merchantAccount === null;
-  return isUnresolved && transactionId !== null && row.transactionId === transactionId;
+function isAccount(row: Remembered, names: PaymentNames): boolean {
+  if (row.merchantAccount === names.merchantAccount) return true;
+  const { reference, transactionId } = names;
+  const isProved = row.transactionId === reference || row.reference === transactionId;
+  return isUnresolved(row, names) && (isProved || (transactionId !== null && row.transactionId === transactionId));
+}
+
+function isUnresolved(row: Remembered, { merchantAccount }: PaymentNames): boolean {
+  return row.merchantAccount === null || merchantAccount === null;
 }
 
 function fateOf(attempt: PaymentAttempt): Remembered {

@@ -118,7 +118,7 @@ export class ModelStore {
   }
 
   /** src/orders/sql/lock-orders.ts. A second payment under one reference is asked for under its first name, too. */
-  samePayments(names: PaymentNames & Pick<Money, 'secondOf'>): SamePayments {
+  samePayments(names: PaymentNames & Pick<Money, 'secondOf'>, orderId?: string): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
       isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
     const isUnowned = ({ source, reason, handling }: UnmatchedRow): boolean =>
@@ -127,7 +127,7 @@ export class ModelStore {
     return {
       attempts: this.all().flatMap(({ attempts }) => attempts.filter(isMeant)),
       unowned: rows.map((row) => ({ ...row, amount: BigInt(row.amount) })),
-      handled: this.handled.find(names),
+      handled: this.handled.find(names, orderId),
     };
   }
 
@@ -248,7 +248,7 @@ export class ModelStore {
 
   keepUnmatched(money: readonly UnmatchedMoney[]): void {
     const isRepeated = (one: UnmatchedMoney): boolean =>
-      one.reason === 'unknown-order' && isRepetition(this.handled.find(one), one);
+      one.reason === 'unknown-order' && isRepetition(this.handled.find(one, one.orderId), one);
     this.unmatched.keep(money.filter((one) => !isRepeated(one)));
   }
 

@@ -246,7 +246,11 @@ export class MarkPaid {
     const { tx, order } = reported.locked;
     const first = bookMoney(order, reported.money);
     const told = { ...reported, money: first.money };
-    const found = await this.transaction.store.samePaymentsLocked(tx, namesOfMoney(reported.money, told.money));
+    const found = await this.transaction.store.samePaymentsLocked(
+      tx,
+      namesOfMoney(reported.money, told.money),
+      order.id,
+    );
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
     const claim = await this.claims.execute(told, first, same);

@@ -77,8 +77,9 @@ export class KeepUnmatchedMoney {
       isHandledSql(this.database),
       namesParameters(unknown),
     );
-    const handled = (row?.handled ?? []).map(toHandled);
-    return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
+    return told.filter(
+      (money) => !unknown.includes(money) || !isRepetition(handledOf(row?.handled, money.orderId), money),
+    );
   }
 }
 
@@ -238,6 +239,8 @@ export interface HandledRow extends Pick<HandledPayment, 'provider' | 'reference
   readonly order_id: string | null;
   readonly amount: string | null;
   readonly is_other: boolean;
+  /** Its account is known on one side only, and no transaction id proves that both are one. */
+  readonly is_unresolved: boolean;
 }
 
 type Claimed = AttemptKey & { readonly source: PaidSource; readonly isAssigned?: boolean };
@@ -306,25 +309,36 @@ export function namesParameters(names: readonly PaymentNames[]): unknown[] {
 
 /**
  * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON.
- * `is_other`: one reference with two transaction ids. Without an account, only the transaction id proves that both are one.
+ * `is_other`: one reference with two transaction ids.
  */
 export function handledSql(schema: string): string {
   const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
   const rows = `SELECT o.*, false AS is_other FROM ${schema}.handled_payment o`;
   return `
     SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
-             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other))
+             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other,
+             'is_unresolved', (h.merchant_account = n.account OR h.transaction = x.reference
+               OR x.transaction IN (h.transaction, h.reference)) IS NOT TRUE))
       FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
            LATERAL (
              SELECT o.*, (o.transaction = x.transaction) IS FALSE AS is_other FROM ${schema}.handled_payment o WHERE o.reference = x.reference
              UNION ALL ${rows} WHERE o.reference = x.transaction
              UNION ALL ${rows} WHERE o.transaction = x.reference
              UNION ALL ${rows} WHERE o.transaction = x.transaction OFFSET 0) h
-     WHERE h.merchant_account = n.account
-           OR '' IN (h.merchant_account, n.account) AND h.transaction = x.transaction`;
+     WHERE h.merchant_account = n.account OR '' IN (h.merchant_account, n.account)`;
 }
 
-export function toHandled(row: HandledRow): HandledPayment {
+/** Without an account, one reference may be two payments, unless the same order had it. */
+export function handledOf(
+  rows: readonly HandledRow[] | null | undefined,
+  orderId: string | null = null,
+): HandledPayment[] {
+  const isKnown = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
+    !isUnresolved || (id !== null && id === orderId);
+  return (rows ?? []).filter(isKnown).map(toHandled);
+}
+
+function toHandled(row: HandledRow): HandledPayment {
   const { provider, reference, account, fate, source, currency } = row;
   const merchantAccount = account === '' ? null : account;
   const amount = row.amount === null ? null : BigInt(row.amount);

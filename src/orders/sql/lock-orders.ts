@@ -14,7 +14,7 @@ import {
   toAttempt,
   toOrder,
 } from './order-rows';
-import { type HandledRow, handledSql, NAMED, namesParameters, toHandled } from './keep-unmatched-money';
+import { type HandledRow, handledSql, NAMED, namesParameters, handledOf } from './keep-unmatched-money';
 
 export interface LockedBatch {
   readonly now: Date;
@@ -155,12 +155,13 @@ export async function findSamePayments(
   tx: Pick<EntityManager, 'query'>,
   database: Database,
   names: readonly PaymentNames[],
+  orderId?: string,
 ): Promise<SamePayments> {
   const [row] = await tx.query<SameRow[]>(sameSql(database).find, namesParameters(names));
   return {
     attempts: (row?.attempts ?? []).map(toAttempt),
     unowned: (row?.unowned ?? []).map(toUnowned),
-    handled: (row?.handled ?? []).map(toHandled),
+    handled: handledOf(row?.handled, orderId),
   };
 }
 

@@ -5,7 +5,7 @@ import { purgeOf, SCHEMA } from './shop';
 const DAY_MS = 86_400_000;
 
 /** Erases an order whose timeouts and events are done. */
-export async function eraseOrder({ shop }: OperatorDesk, orderId: string): Promise<void> {
+export async function eraseOrder({ shop }: Pick<OperatorDesk, 'shop'>, orderId: string): Promise<void> {
   await finish(shop, orderId);
   const erasing = shop.services.get(ErasePersonalData);
   expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });

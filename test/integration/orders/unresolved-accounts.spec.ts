@@ -3,6 +3,7 @@ import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type Notification, type NotificationReader } from '../../../src/payments';
 import { type FakeProvider } from './fake-provider';
 import { paymentSteps } from './payment-steps';
+import { eraseOrder } from './forget-order';
 import { fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 type Changeable = FakeProvider & { defaultAccount?: string; notifications?: NotificationReader };
@@ -254,6 +255,21 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect(await report(id, 'paid-back')).toMatchObject({ outcome: 'paid' });
     await notify('paid-back', 't-paid-back');
     expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['paid-back attempt-mismatch kept']]);
+  });
+
+  it('is known to its erased order without the account, and to no other order', async () => {
+    const id = await placed({ attempt: attempt('forgotten') });
+    await notify('forgotten', 't-forgotten');
+    expect(await statusOf(id)).toBe('PAID');
+    await eraseOrder({ shop }, id);
+    expect(await report(id, 'forgotten')).toMatchObject({ outcome: 'already-paid' });
+    expect(await rowsOf(id)).toEqual([]);
+    const other = await placed({ attempt: attempt('unlike') });
+    expect(await report(other, 'forgotten')).toMatchObject({ outcome: 'paid' });
+    const third = await placed({ attempt: attempt('unlike-it') });
+    expect(await report(third, 'its-number', 1_999, 't-forgotten')).toMatchObject({
+      outcome: 'attempt-mismatch',
+    });
   });
 
   it('keeps its order from being closed or canceled if it waits under a name with the account, or without', async () => {
