@@ -201,7 +201,10 @@ export class ContestedRows {
     return (await tx.query<{ reason: UnmatchedReason }[]>(rowsSql(this.database).settled, names))[0]?.reason;
   }
 
-  /** Those of these payments that the buyer's bank takes or has taken back. A settled row may mean either, or neither. */
+  /**
+   * Those of these payments that the buyer's bank takes or has taken back. A settled row may mean either, or neither. The
+   * bank's notification may have come under the provider's own id before that was known to be this payment.
+   */
   async chargedBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
     if (payments.length === 0) return [];
     return (await tx.query<Row[]>(rowsSql(this.database).chargedBack, nameParameters(payments))).map(toKey);
@@ -221,8 +224,8 @@ const rowsSql = statements((schema) => {
   const isClaim = `p.reason = 'attempt-mismatch'`;
   const isUnneeded = `p.reason IN ('late', 'surplus')`;
   const isOutdated = `(${isUnneeded} OR p.reason = 'overpaid' AND p.source = 'report')`;
-  const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
-               AS n(provider, reference, account, order_id, amount, currency)`;
+  const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+               AS n(provider, reference, account, order_id, amount, currency, transaction)`;
   const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
   // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
   const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
@@ -256,9 +259,9 @@ const rowsSql = statements((schema) => {
        WHERE a.order_id = $1 AND ${isWaiting}
              AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`,
     chargedBack: `
-      SELECT p.provider, p.reference, p.merchant_account FROM ${named}, ${table} p
-       WHERE p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
-             AND p.reason = 'chargeback'`,
+      SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}, ${table} p
+       WHERE p.provider = n.provider AND p.reference IN (n.reference, n.transaction) AND p.reason = 'chargeback'
+             AND (p.merchant_account = n.account OR '' IN (p.merchant_account, n.account))`,
     settled: `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -272,6 +275,7 @@ function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {
     attempts.map(({ orderId }) => orderId),
     attempts.map(({ paidAmount }) => paidAmount?.toString() ?? null),
     attempts.map(({ paidCurrency }) => paidCurrency),
+    attempts.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
   ];
 }
 

@@ -107,6 +107,15 @@ describe('a chargeback', () => {
     expect(await desk.rowsOf('c-over')).toEqual(['chargeback kept', 'overpaid kept']);
   });
 
+  it('that came under the number of the provider before the payment was known keeps it from being refunded', async () => {
+    await takes('t-c-early');
+    expect(await desk.openOf('t-c-early')).toMatchObject([{ reason: 'chargeback' }]);
+    const id = await desk.closed({ attempt: desk.attempt('c-early') });
+    await desk.confirm(id, 'c-early');
+    expect(await desk.rowsOf('c-early')).toEqual(['late kept']);
+    expect(await desk.statusOf(id)).toBe('CLOSED');
+  });
+
   it('keeps a second payment of its order, because the buyer may have paid again', async () => {
     const id = await desk.placed({ attempt: desk.attempt('c-first') });
     await desk.shop.register.execute({ orderId: id, ...desk.attempt('c-again') });
