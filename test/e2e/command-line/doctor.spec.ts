@@ -192,10 +192,7 @@ describe('the doctor finds', () => {
     ])('5. a queue with other arguments: one %s', async (_, queue, remedy) => {
       await onBroker(async (channel) => {
         await channel.deleteQueue(queue);
-        await channel.assertQueue(queue, {
-          durable: true,
-          arguments: { 'x-queue-type': 'classic', 'x-max-length': 10 },
-        });
+        await channel.assertQueue(queue, { arguments: { 'x-queue-type': 'classic', 'x-max-length': 10 } });
       });
       const report = await examine();
       expect(await seen('queue-arguments', report)).toContain(queue);
