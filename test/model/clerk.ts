@@ -78,7 +78,8 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   // its reference a transaction. The provider's console shows its merchant reference too, and the service cannot know that
   // before the provider says so.
   const isAsked = row.reason === 'attempt-mismatch' || row.reason === 'invalid-amount';
-  const names = [row.reference, paymentOf(shop, row)?.traits.reference ?? row.transactionId ?? row.reference];
+  const own = row.transactionId ?? row.reference;
+  const names = [row.reference, own, paymentOf(shop, row)?.traits.reference ?? own];
   if (isAsked && unit && names.some((reference) => store.ownerOf({ ...row, reference }) !== undefined)) return;
   if (takeBack(shop, row)) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;

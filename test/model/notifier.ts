@@ -8,7 +8,7 @@ import {
   accountOf,
 } from '../../src/orders/model/new-order';
 import { type Money } from '../../src/orders/model/money';
-import { refundedOf } from '../../src/orders/pay/handle-webhook';
+import { isLinkedByReport, refundedOf } from '../../src/orders/pay/handle-webhook';
 import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
@@ -70,7 +70,8 @@ export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean
 
 /** src/orders/pay/handle-webhook.ts: what is not money is told to a person, and its attempt is looked up. */
 function refuse({ world: { store, engine, agenda }, world }: Shop, told: Money): void {
-  const known = findNotified(world, told);
+  const found = findNotified(world, told);
+  const known = found && isLinkedByReport(found, told) ? undefined : found;
   const { provider, reference, merchantAccount, transactionId, source } = told;
   const what = { provider, reference, merchantAccount, transactionId, source, amount: 0n, currency: 'XXX' };
   const why = { reason: 'invalid-amount', handling: 'kept', evidence: {}, now: agenda.now } as const;

@@ -97,11 +97,12 @@ export class HandleWebhook {
    */
   private async refuse(names: PaymentNames, stated: Paid, problem: string): Promise<void> {
     this.logger.error(`a notification of ${names.provider} about ${names.reference} states no valid money: ${problem}`);
-    const attempt = await this.store.findAttempt(names);
+    const named = { ...names, transactionId: storableText(String(stated.transactionId)) };
+    const found = await this.store.findAttempt(named);
+    const attempt = found && isLinkedByReport(found, named) ? undefined : found;
     const evidence = { ...stated.evidence, problem };
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
-    const transactionId = storableText(String(stated.transactionId));
-    await this.keepForPerson({ ...names, transactionId, ...why, ...storableMoney({ ...stated, evidence }, false) });
+    await this.keepForPerson({ ...named, ...why, ...storableMoney({ ...stated, evidence }, false) });
     if (attempt) await this.lookUp(attempt);
   }
 

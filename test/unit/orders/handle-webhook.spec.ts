@@ -124,6 +124,24 @@ describe('a notification', () => {
     expect(known.scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
   });
 
+  it('that states no money names the order that has the payment under its id, unless only a report says so', async () => {
+    const odd = { ...PAID, amount: 0n };
+    const booked = desk(
+      odd,
+      attempt({ reference: 't-1', status: 'PAID', transactionId: 't-1', paidSource: 'provider' }),
+    );
+    await booked.take();
+    expect(booked.kept).toMatchObject([
+      { reason: 'invalid-amount', reference: 'a-1', transactionId: 't-1', orderId: 'o-1' },
+    ]);
+    const claimed = desk(
+      odd,
+      attempt({ reference: 'mine', status: 'PAID', transactionId: 't-1', paidSource: 'report' }),
+    );
+    await claimed.take();
+    expect(claimed.kept).toMatchObject([{ reason: 'invalid-amount', orderId: null }]);
+  });
+
   it('of a chargeback that states no money is told, too', async () => {
     const { take, kept } = desk({ type: 'CHARGEBACK', reference: 'a-1', amount: -1n, currency: 'EUR', evidence: {} });
     expect(await take()).toBe('accepted');
