@@ -110,10 +110,11 @@ export const WEAKER: readonly Wiring[] = [
   weaker('refuses-settled', {
     booksSettled: false,
     splitTaken: (order, findings, known) => {
-      const { left, taken, settled } = splitTaken(order, findings, known);
+      const { left, taken, settled, ...rest } = splitTaken(order, findings, known);
       const unclear = { type: 'UNKNOWN', reason: 'a person has settled it', needsPerson: true } as const;
       return {
         left: left.map((found) => (found.isSettled ? { ...found, isSettled: false, finding: unclear } : found)),
+        ...rest,
         taken: [...taken, ...settled],
         settled: [],
       };
@@ -152,6 +153,7 @@ export const WEAKER: readonly Wiring[] = [
         left: findings.map((found) => (isLeft(found) ? found : { ...found, finding: unclear })),
         taken,
         settled: [],
+        disputed: [],
       };
     },
     asksAboutClaims: false,

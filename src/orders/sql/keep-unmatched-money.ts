@@ -20,8 +20,9 @@ import {
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
  * event if money that waited for the rest is left to a person, if an equally or more trusted source states another
  * amount, and if a person had settled another amount or a mere report, if a chargeback that was settled goes on, or if a
- * refund fails once more. If an order is named later, it is added. A second payment under one reference is stored under its
- * transaction id; its evidence has the reference.
+ * refund fails once more. If an order is named later, it is added. Other orders that the payment is reported for are told
+ * in an event each, and noted in the evidence, up to 20 of them. A second payment under one reference is
+ * stored under its transaction id; its evidence has the reference.
  */
 @Injectable()
 export class KeepUnmatchedMoney {
@@ -41,8 +42,8 @@ export class KeepUnmatchedMoney {
   private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
     const accounted = await withAccounts(tx, this.database, money);
-    const distinct = new Map(accounted.map((one) => [keyOf(one), one]));
-    const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
+    const { first, others: later } = oneOfEachRow(accounted);
+    const rows = first.map((one) => ({ ...one, event: eventOf(one) }));
     const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.keepSql, [
       rows.map((row) => row.event.id),
       rows.map((row) => row.provider),
@@ -50,7 +51,9 @@ export class KeepUnmatchedMoney {
       rows.map((row) => row.orderId),
       rows.map((row) => row.amount.toString()),
       rows.map((row) => row.currency),
-      rows.map(({ evidence, transactionId }) => storableJson({ ...evidence, transactionId })),
+      rows.map(({ evidence, transactionId }) =>
+        storableJson({ ...evidence, transactionId, [OTHER_ORDERS]: undefined }),
+      ),
       rows.map((row) => row.reason),
       rows.map((row) => storableJson(row.event.body)),
       rows.map((row) => row.traceparent ?? null),
@@ -63,7 +66,7 @@ export class KeepUnmatchedMoney {
     const events = rows.map(({ event }) => event).filter(({ id }) => reported.has(id));
     await this.events.tell(tx, events);
     announceAfterCommit(tx);
-    await this.keep(tx, rows.filter(({ event }) => others.has(event.id)).map(distinguished));
+    await this.keep(tx, [...rows.filter(({ event }) => others.has(event.id)).map(distinguished), ...later]);
   }
 
   /** Payments of unknown orders that repeat what was settled, or what an order had that was erased or purged, are dropped. */
@@ -82,6 +85,12 @@ export class KeepUnmatchedMoney {
     );
   }
 }
+
+/** What the evidence calls the other orders that the payment was reported for. Nobody else may write it. */
+const OTHER_ORDERS = 'alsoReportedFor';
+
+/** Each of them is told once. Whoever reports one payment for more orders than this is told nothing new by it. */
+const MAX_OTHER_ORDERS = 20;
 
 function keepSql(schema: string, writesEvents: boolean): string {
   const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
@@ -102,7 +111,11 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
   const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
   const isTold = `(${isReopened} OR ${isRestated} OR ${isConfirmed})`;
-  const told = ['amount', 'currency', 'source', 'evidence'];
+  const otherOrders = `COALESCE(o.evidence->'${OTHER_ORDERS}', '[]')`;
+  const isForAnother = `(o.order_id <> EXCLUDED.order_id AND ${isSame} AND NOT ${otherOrders} @> to_jsonb(EXCLUDED.order_id)
+             AND jsonb_array_length(${otherOrders}) < ${MAX_OTHER_ORDERS})`;
+  const withOther = `o.evidence || jsonb_build_object('${OTHER_ORDERS}', ${otherOrders} || to_jsonb(EXCLUDED.order_id))`;
+  const told = ['amount', 'currency', 'source'];
   const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
   const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
@@ -128,9 +141,10 @@ function keepSql(schema: string, writesEvents: boolean): string {
                resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
                resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
                resolution = CASE WHEN NOT (${isReopened}) THEN o.resolution END,
+               evidence = CASE WHEN ${isTold} THEN EXCLUDED.evidence WHEN ${isForAnother} THEN ${withOther} ELSE o.evidence END,
                ${told.map((column) => `${column} = CASE WHEN ${isTold} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
          -- Another payment changes nothing, and is returned: what was committed meanwhile is seen only here.
-         WHERE ${isEscalated} OR ${isTold} OR ${isNamed} OR NOT (${isSame})
+         WHERE ${isEscalated} OR ${isTold} OR ${isNamed} OR ${isForAnother} OR NOT (${isSame})
         RETURNING provider, reference, merchant_account, reason, source, evidence),
       unreported AS (${unreported}),
       event AS (
@@ -165,6 +179,14 @@ function eventOf(money: UnmatchedMoney) {
   const account = merchantAccount === null ? {} : { merchantAccount };
   const details = { orderId, provider, reference, ...account, amount: Number(amount), currency, reason, handling };
   return outboxEvent('order.payment_late', details, now, traceparent);
+}
+
+/** One statement writes a row once. Of one order, the last counts; other orders have their turn afterwards. */
+function oneOfEachRow(money: readonly UnmatchedMoney[]): Record<'first' | 'others', readonly UnmatchedMoney[]> {
+  const distinct = [...new Map(money.map((one) => [`${keyOf(one)}\n${one.orderId ?? ''}`, one])).values()];
+  const keys = distinct.map(keyOf);
+  const isFirst = (_: UnmatchedMoney, at: number): boolean => keys.indexOf(keys[at] ?? '') === at;
+  return { first: distinct.filter(isFirst), others: distinct.filter((one, at) => !isFirst(one, at)) };
 }
 
 function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney): string {

@@ -105,7 +105,7 @@ export class NoteUnmatchedMoney {
     const same = money.length > 0 ? await this.store.samePaymentsLocked(tx, money) : NOTHING_KNOWN;
     let known: SamePayments = same;
     const split = answered.map(({ order, findings, traceparent }) => {
-      const { left, taken, settled } = splitTaken(order, findings, known);
+      const { left, taken, settled, disputed } = splitTaken(order, findings, known);
       const booked = withFindings(order, left).attempts.filter(isBooked);
       known = { ...known, attempts: known.attempts.concat(booked) };
       const why = { orderId: order.id, handling: 'kept', evidence: {}, now, traceparent } as const;
@@ -113,7 +113,7 @@ export class NoteUnmatchedMoney {
         id: order.id,
         left,
         kept: [
-          ...taken.map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
+          ...[...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
           // Told again only if what was settled was another amount, or a mere report.
           ...settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' as const })),
         ],
@@ -197,32 +197,34 @@ const NOTHING_KNOWN: SamePayments = { attempts: [], unowned: [], handled: [] };
 
 /**
  * Pure: tells the payments that this order does not take from the findings that are left to it. `settled`: those among
- * them that a person had settled before, which the order books as such.
+ * them that a person had settled before, which the order books as such. `disputed`: those of which the provider had stated
+ * another amount before, as in a notification that arrived during the look-up.
  */
 export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   { attempts, unowned, handled }: SamePayments,
-): { left: readonly AttemptFinding[]; taken: readonly Money[]; settled: readonly Money[] } {
-  const fateOf = ({ money, wasBooked }: Booking): 'taken' | 'settled' | 'left' => {
+): { left: readonly AttemptFinding[] } & Record<'taken' | 'settled' | 'disputed', readonly Money[]> {
+  const fateOf = ({ money, wasBooked, isDisputed }: Booking): 'taken' | 'settled' | 'disputed' | 'left' => {
     const same = { attempts: attempts.filter((other) => holds(other, money)), unowned };
     const isSettled = !wasBooked && isSettledBefore(handled, money);
     const isDone = !wasBooked && isHandled(handled, money) && !isSettled;
     if (isDone || decideClaim(order, money, same, wasBooked) === 'refused') return 'taken';
-    return isSettled ? 'settled' : 'left';
+    if (isSettled) return 'settled';
+    return isDisputed ? 'disputed' : 'left';
   };
   const judged = findings.map((one) => {
     const [told] = paymentsFound([one]);
     const booking = told && bookMoney(order, told);
     return { one, money: booking?.money, fate: booking ? fateOf(booking) : 'left' };
   });
-  const moneyOf = (wanted: 'taken' | 'settled'): Money[] =>
+  const moneyOf = (wanted: 'taken' | 'settled' | 'disputed'): Money[] =>
     judged.flatMap(({ money, fate }) => (money && fate === wanted ? [money] : []));
   const left = judged.map(({ one, fate }) => {
     if (fate === 'taken') return { ...one, finding: TAKEN };
     return fate === 'settled' ? { ...one, isSettled: true } : one;
   });
-  return { left, taken: moneyOf('taken'), settled: moneyOf('settled') };
+  return { left, taken: moneyOf('taken'), settled: moneyOf('settled'), disputed: moneyOf('disputed') };
 }
 
 function holds(other: PaymentAttempt, money: Money): boolean {

@@ -194,4 +194,68 @@ describe('unmatched payments', () => {
       expect(refunds).toEqual([{ reason: 'partial' }]);
     });
   });
+
+  describe('reported for several orders that are not known', () => {
+    const eventsAbout = async (reference: string): Promise<string[]> =>
+      (
+        await desk.shop.dataSource.query<{ text: string }[]>(
+          `SELECT body->>'orderId' || ' ' || (body->>'amount') AS text FROM ${SCHEMA}.outbox
+            WHERE routing_key = 'order.payment_late' AND body->>'reference' = $1 ORDER BY id`,
+          [reference],
+        )
+      ).map(({ text }) => text);
+    const alsoFor = async (reference: string): Promise<unknown> =>
+      (
+        await desk.shop.dataSource.query<{ others: unknown }[]>(
+          `SELECT evidence->'alsoReportedFor' AS others FROM ${SCHEMA}.unmatched_payment WHERE reference = $1`,
+          [reference],
+        )
+      )[0]?.others;
+
+    it('are one row, and one event for each of the orders', async () => {
+      for (const orderId of ['first', 'second', 'third', 'second', 'first']) {
+        expect(await desk.report(orderId, 'shared', orderId === 'first' ? 1_999 : 1_000)).toEqual({
+          outcome: 'unknown-order',
+        });
+      }
+      expect(await desk.rowsOf('shared')).toEqual(['unknown-order kept']);
+      expect(await desk.openOf('shared')).toMatchObject([{ orderId: 'first', amount: 1_999 }]);
+      expect(await eventsAbout('shared')).toEqual(['first 1999', 'second 1000', 'third 1000']);
+      expect(await alsoFor('shared')).toEqual(['second', 'third']);
+    });
+
+    it('are told of if they are stored together', async () => {
+      const money = {
+        ...desk.attempt('together'),
+        amount: 1_999n,
+        currency: 'EUR',
+        evidence: { alsoReportedFor: ['b'] },
+      };
+      const why = { reason: 'unknown-order', handling: 'kept', source: 'report', now: new Date() } as const;
+      const names = { merchantAccount: null, transactionId: null };
+      const told = ['a', 'b', 'a'].map((orderId) => ({ ...money, ...why, ...names, orderId }));
+      await desk.shop.dataSource.transaction((tx) => desk.shop.store.keepUnmatched(tx, told));
+      expect(await eventsAbout('together')).toEqual(['a 1999', 'b 1999']);
+      expect(await alsoFor('together')).toEqual(['b']);
+    });
+
+    it('are told of up to 20 times, so that the row stays small', async () => {
+      for (let at = 0; at < 25; at++) await desk.report(`many-${at}`, 'many');
+      expect(await eventsAbout('many')).toHaveLength(21);
+    });
+  });
+
+  it('has what a look-up says if a notification states another amount meanwhile, and the order keeps the first', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('restated') });
+    await desk.expire(orderId);
+    const at = { currency: 'EUR', paidAt: new Date(), transactionId: 't-restated', evidence: {} };
+    desk.shop.provider.answerQuery('restated', async () => {
+      await desk.confirm(orderId, 'restated');
+      return { type: 'PAID', amount: 1_500n, ...at };
+    });
+    await settleUntilDone(desk.shop, [orderId]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.attemptsOf(orderId)).toEqual(['restated PAID']);
+    expect(await desk.openOf('restated')).toMatchObject([{ reason: 'attempt-mismatch', orderId, amount: 1_500 }]);
+  });
 });
