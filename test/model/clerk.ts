@@ -8,10 +8,11 @@ import { heldAttempt, isOwnerless } from '../../src/orders/operator/settle-unmat
 import { hasTooLittle } from '../../src/orders/unmatched/note-unmatched-money';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
+import { isItsFailure } from './check-units';
 import { isFailure } from './refund-handler';
 import { lockAtDesk } from './lock-at-desk';
 import { workOffMoney } from './operator';
-import { type ProviderPayment } from './provider-payment';
+import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { isNeeded, isReturning, paymentOf, unitOf, unitSeen } from './truth';
 import { type UnmatchedRow } from './unmatched-table';
@@ -73,7 +74,8 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
  */
 function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
-  const unit = unitSeen(shop, row);
+  const units = unitsSeen(shop, row);
+  const [unit] = units;
   // Whose money it is, the order will show, or has shown. A report may name the payment by the provider's own id, or call
   // its reference a transaction. The provider's console shows its merchant reference too, and the service cannot know that
   // before the provider says so.
@@ -82,12 +84,14 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const names = [row.reference, own, paymentOf(shop, row)?.traits.reference ?? own];
   if (isAsked && unit && names.some((reference) => store.ownerOf({ ...row, reference }) !== undefined)) return;
   if (takeBack(shop, row)) return;
-  if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
+  if (units.some((one) => isNeeded(shop, one))) return;
+  if (row.reason !== 'refund-failed' && units.some((one) => isReturning(shop, one))) return;
   // The console shows that the provider has taken the refund on after all.
   const failed = [...store.refunds.values()].find((one) => isFailure(row, one));
   if (failed && shop.world.providerOf(row).isRefunding(failed.number)) return;
-  trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
-  if (unit) unit.paidBack += unit.held;
+  const wired = units.reduce((sum, { held }) => sum + held, 0n);
+  trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${wired} by wire`);
+  for (const one of units) one.paidBack += one.held;
   for (const one of [row, ...store.unmatched.twins(row)]) {
     store.unmatched.resolve(one.id, 'settled', agenda.now);
     if (isOwnerless(one)) store.handled.rememberSettled(one);
@@ -95,6 +99,16 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   endRefund(shop, row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
+}
+
+/**
+ * What the console shows under the names of the row. If its order was erased, the row does not say of which payment the
+ * refund has failed; the console does, and it may be that of several.
+ */
+function unitsSeen(shop: Shop, row: UnmatchedRow): Unit[] {
+  const failed = paymentOf(shop, row)?.units.filter((unit) => isItsFailure(shop, row, unit)) ?? [];
+  const seen = unitSeen(shop, row);
+  return failed.length > 0 ? failed : seen ? [seen] : [];
 }
 
 /**
