@@ -51,15 +51,23 @@ export function checkEnd(shop: Shop): { violations: Violation[]; parked: number 
 }
 
 /** One payment is booked once, however many names it has. */
-function checkNames(shop: Shop, { id, attempts, isErased }: LockedOrder): Violation[] {
+function checkNames(shop: Shop, { id, attempts, autoClose, isErased }: LockedOrder): Violation[] {
   // What a liar says of an order is not true, and an erased one cannot know; a person is asked.
   if (shop.liars.has(id) || isErased) return [];
-  // Two reports may give one payment two names. Once a person has settled both, neither counts as money.
   const counted = attempts.filter((attempt) => isBooked(attempt) && !isSettledReport(attempt));
-  const booked = counted.map((attempt) => unitOf(shop, attempt));
-  const payments = booked.filter((unit) => unit !== undefined);
-  if (new Set(payments).size === payments.length) return [];
+  const units = new Set(counted.flatMap((attempt) => unitOf(shop, attempt) ?? []));
+  const namesOf = (unit: Unit): PaymentAttempt[] => counted.filter((attempt) => unitOf(shop, attempt) === unit);
+  if (![...units].some((unit) => isDoubled(namesOf(unit), autoClose))) return [];
   return [{ type: 'doubled', text: `${id} counts a payment twice` }];
+}
+
+/**
+ * Two reports may give one payment two names. Once a person has settled both, neither counts as money; and where no
+ * deadline asks the provider, nobody can know that they are one.
+ */
+function isDoubled(names: readonly PaymentAttempt[], autoClose: boolean): boolean {
+  if (names.length < 2 || names.every(({ status }) => status === 'SETTLED')) return false;
+  return autoClose || !names.every(isUnconfirmed);
 }
 
 /** What the provider really holds for an attempt, by currency. */
