@@ -45,6 +45,7 @@ export {
 export { type UnmatchedPayment } from './unmatched/unmatched-payment';
 export { orderMigrations } from './migrations/orders';
 export {
+  type CheckedOrder,
   type MinorUnits,
   type NewAttempt,
   type NewOrder,
@@ -83,7 +84,8 @@ export {
   type UnmatchedPaymentFacts,
   OrderListeners,
 } from './listeners/order-listeners';
-export { AnnounceRefusals, type RefusedOrder } from './place/place-orders';
+export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
+export { PlaceOrders } from './place/place-orders';
 export { Orders } from './orders';
 export {
   ORDER_STATUSES,

@@ -17,8 +17,8 @@ import { ClaimPayment, MarkPaid } from './pay/mark-paid';
 import { HandleWebhook } from './pay/handle-webhook';
 import { CheckPayment, ReconcilePayments, ReleaseClaims } from './pay/reconcile-payments';
 import { RegisterAttempt } from './pay/register-attempt';
-import { PlaceDrafts } from './place/place-drafts';
-import { AnnounceRefusals, PlaceOrders } from './place/place-orders';
+import { AnnounceRefusals } from './place/announce-refusals';
+import { PlaceOrders } from './place/place-orders';
 import { ListOrders, SummarizeOrders, ReadDossier, ReadOrder } from './read/read-orders';
 import {
   Purge,
@@ -63,7 +63,7 @@ const timeoutHandlers = [
 ];
 
 const useCases = [
-  ...[PlaceDrafts, PlaceOrders, AnnounceRefusals, ReadOrder, ListOrders, SummarizeOrders, ReadDossier],
+  ...[PlaceOrders, AnnounceRefusals, ReadOrder, ListOrders, SummarizeOrders, ReadDossier],
   ...[RegisterAttempt, ClaimPayment, MarkPaid, CheckPayment, HandleWebhook, ReleaseClaims, PaymentLookups],
   ...[Deadlines, EndOrder, ReviveOrder, RefundPayment, BulkRun, BulkActions],
   ...[HandleUnmatched, NoteUnmatchedMoney, PaymentWatch, UnmatchedPayments, AssignUnmatched, SettleUnmatched],

@@ -180,7 +180,7 @@ function handOverAt(dueAt: string, horizonMs: string): string {
 
 const MARK = 'order-timeout:announced';
 
-/** A wake-up that the transaction has written. While the message path is down, this process triggers it itself. */
+/** A timeout of the transaction that is due soon. While the message path is down, this process triggers it itself. */
 export interface AnnouncedWakeUp {
   readonly kind: string;
   readonly key: string;

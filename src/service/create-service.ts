@@ -1,13 +1,13 @@
 import { Logger, type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { NestFactory, APP_FILTER } from '@nestjs/core';
-import { type Server, type IncomingMessage } from 'node:http';
+import { type Server } from 'node:http';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { PinoLogger, OperationsModule } from '../operations';
 import { RabbitServer } from '../rabbit';
 import { SystemClock } from '../clock';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
-import { ProblemFilter, pathOf } from '../api/http';
+import { isBulkOfJson, isNotification, isOtherJson, ProblemFilter } from '../api/http';
 import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
 import { retryWhileUnavailable, connectionOptions, PLAN_BY_INDEX, type PreparingClient } from '../database';
@@ -140,23 +140,8 @@ const BULK_LIMIT = '2mb';
  */
 function limitBodies(app: NestExpressApplication): void {
   app.useBodyParser('raw', { limit: LIMIT, type: isNotification });
-  app.useBodyParser('json', { limit: BULK_LIMIT, type: (request) => isJson(request) && isBulk(request) });
-  app.useBodyParser('json', {
-    limit: LIMIT,
-    type: (request) => isJson(request) && !isBulk(request) && !isNotification(request),
-  });
-}
-
-function isBulk({ url }: IncomingMessage): boolean {
-  return pathOf(url) === '/orders/bulk';
-}
-
-function isNotification({ url }: IncomingMessage): boolean {
-  return /^\/payments\/[^/]+\/notify$/.test(pathOf(url));
-}
-
-function isJson({ headers }: IncomingMessage): boolean {
-  return /^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(headers['content-type'] ?? '');
+  app.useBodyParser('json', { limit: BULK_LIMIT, type: isBulkOfJson });
+  app.useBodyParser('json', { limit: LIMIT, type: isOtherJson });
 }
 
 const POOL_SIZE = 4;

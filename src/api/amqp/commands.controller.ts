@@ -16,13 +16,14 @@ import {
   type NewDeadline,
   type OrderAttempt,
   Orders,
+  PlaceOrders,
   type OrderView,
   type ReportedPayment,
   type OrderList,
   type OrderPage,
   AnnounceRefusals,
+  type CheckedOrder,
   LIMITS,
-  type NewOrder,
   type ActionContext,
 } from '../../orders';
 import { ChangeStock, type StockLevel, Inventory } from '../../inventory';
@@ -56,15 +57,15 @@ const PATIENCE_MS = 1_000;
 @Injectable()
 export class PlaceCommand {
   constructor(
-    private readonly orders: Orders,
+    private readonly placing: PlaceOrders,
     private readonly refusals: AnnounceRefusals,
   ) {}
 
   /** @throws RequestRejectedError after its event is stored. */
   async execute(body: unknown, context: RabbitContext): Promise<PlacedOrder> {
     try {
-      const input = parseInput(COMMAND_SCHEMAS['order.placed'], body) as NewOrder;
-      const { outcome, order } = accepted(input.id, await this.orders.place(input, { by: senderOf(context) }));
+      const input = parseInput(COMMAND_SCHEMAS['order.placed'], body) as CheckedOrder;
+      const { outcome, order } = accepted(input.id, await this.placing.placeChecked(input, senderOf(context)));
       return { outcome, order };
     } catch (error) {
       if (error instanceof RequestRejectedError) await this.announce(error, body, context);

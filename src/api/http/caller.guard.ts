@@ -20,8 +20,17 @@ import { present } from '../../errors';
 import { type ActionContext, LIMITS, OrderMerchants, Orders, type NewOrder } from '../../orders';
 import { activeTraceparent, traceparentOf } from '../../tracing';
 import { HttpProblem, notFound, reject } from '../input';
-import { type ApiRequest, headerOf, MerchantScope, remoteNetworkOf } from './api-request';
-import { type ApiKeys, type ApiScope, type KeyHolder, OperatorKeys, type OperatorRole } from './keys';
+import {
+  type ApiKeys,
+  type ApiRequest,
+  type ApiScope,
+  headerOf,
+  type KeyHolder,
+  MerchantScope,
+  OperatorKeys,
+  type OperatorRole,
+  remoteNetworkOf,
+} from './caller';
 import {
   isSame,
   isSameOrigin,

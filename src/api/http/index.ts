@@ -1,4 +1,3 @@
-export { type ApiRequest, CallerScope, MerchantScope, pathOf, remoteNetworkOf } from './api-request';
 export {
   Action,
   API_KEYS,
@@ -18,12 +17,19 @@ export { DOCS_FILES, DocumentsController } from './documents.controller';
 export { InventoryController } from './inventory.controller';
 export {
   ApiKeys,
+  type ApiRequest,
   type ApiScope,
+  CallerScope,
   findApiKeyProblems,
   findOperatorKeyProblems,
+  isBulkOfJson,
+  isNotification,
+  isOtherJson,
+  MerchantScope,
   OperatorKeys,
   type OperatorRole,
-} from './keys';
+  remoteNetworkOf,
+} from './caller';
 export { type OperatorRequest, type OperatorSession, OperatorSessions, setCookie } from './operator-sessions';
 export { BulkActionsController, OrderActionsController } from './order-actions.controller';
 export { OrdersController, type Placement } from './orders.controller';

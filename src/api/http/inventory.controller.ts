@@ -4,7 +4,7 @@ import { Database } from '../../database';
 import { fields } from '../../orders/input';
 import { HttpProblem, InputPipe, reject, rejectStock, type StockChange, stockChangeSchema } from '../input';
 import { ApiController, RequireScope } from './caller.guard';
-import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
+import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './caller';
 
 const sku = new InputPipe(fields.sku);
 

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock } from '../../clock';
-import { type ApiRequest, headerOf } from './api-request';
-import { type Operator, type OperatorKeys } from './keys';
+import { type ApiRequest, headerOf, type Operator, type OperatorKeys } from './caller';
 
 /**
  * Sessions without a table: the token carries its content, signed with a secret of the operator's key. So every instance

@@ -25,7 +25,7 @@ import {
   refundSchema,
 } from '../input';
 import { Action, ApiController, ByCaller, RequireRole, RequireScope, OrderScopeGuard } from './caller.guard';
-import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './api-request';
+import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './caller';
 
 const orderId = new InputPipe(fields.orderId);
 

@@ -12,6 +12,7 @@ import {
 import { fields, newAttemptSchema, newOrderSchema, orderPageSchema, reportedPaymentSchema } from '../../orders/input';
 import {
   type ActionContext,
+  type CheckedOrder,
   type HistoryEntry,
   type MarkPaidResult,
   type NewAttempt,
@@ -20,11 +21,12 @@ import {
   type OrderPage,
   Orders,
   type OrderView,
+  PlaceOrders,
   type PlaceResult,
   type ReportedPayment,
 } from '../../orders';
 import { Action, ApiController, ByCaller, RequireScope, OrderScopeGuard, scopedOrders } from './caller.guard';
-import { type ApiRequest, CallerScope, type MerchantScope } from './api-request';
+import { type ApiRequest, CallerScope, type MerchantScope } from './caller';
 
 /** The part of the response that is used. It is the same in Express and Fastify. */
 interface StatusSetter {
@@ -44,12 +46,15 @@ const orderId = new InputPipe(fields.orderId);
 /** What only keys may do with orders: place, read, and pay them, and erase their personal data. */
 @ApiController('orders', OrderScopeGuard)
 export class OrdersController {
-  constructor(private readonly orders: Orders) {}
+  constructor(
+    private readonly orders: Orders,
+    private readonly placing: PlaceOrders,
+  ) {}
 
   @Post()
   @RequireScope('orders:write')
   async place(
-    @Body(new InputPipe(newOrderSchema)) order: NewOrder,
+    @Body(new InputPipe(newOrderSchema)) order: CheckedOrder,
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
     @Req() { headers }: ApiRequest,
@@ -58,7 +63,7 @@ export class OrdersController {
     const key = headers['idempotency-key'];
     const idempotencyKey = parseInput(fields.idempotencyKey.optional(), key, 'Idempotency-Key');
     const merchantId = scope.merchantFor(order.merchantId);
-    const result = await this.orders.place({ ...order, merchantId, idempotencyKey }, { by });
+    const result = await this.placing.placeChecked({ ...order, merchantId, idempotencyKey }, by);
     const placed = accepted(order.id, result);
     if (placed.outcome === 'replayed') response.status(200);
     return placed.order;

@@ -12,7 +12,7 @@ import {
 import { merchantTimeouts } from '../../orders';
 import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { Action, ApiController, RequireScope } from './caller.guard';
-import { CallerScope, type MerchantScope } from './api-request';
+import { CallerScope, type MerchantScope } from './caller';
 
 interface Chosen {
   readonly timeouts: readonly TimeoutRef[];

@@ -5,7 +5,7 @@ import { Orders } from '../../orders';
 import { CodedError } from '../../errors';
 import { InputPipe } from '../input';
 import { HttpProblem } from '../input';
-import { type ApiRequest } from './api-request';
+import { type ApiRequest } from './caller';
 import { ProblemFilter } from './problem.filter';
 import { RateLimits } from './caller.guard';
 

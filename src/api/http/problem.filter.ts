@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable, Logger, Ht
 import { HttpAdapterHost } from '@nestjs/core';
 import { uuidv7 } from 'uuidv7';
 import { isContention, isDatabaseUnavailable } from '../../database';
-import { type ApiRequest, headerOf, pathOf } from './api-request';
+import { type ApiRequest, headerOf, pathOf } from './caller';
 import { HttpProblem, type ProblemCode, PROBLEMS, RequestRejectedError } from '../input';
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;

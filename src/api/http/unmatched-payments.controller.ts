@@ -4,7 +4,7 @@ import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchem
 import { fields } from '../../orders/input';
 import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
 import { Action, ApiController, ByCaller, RequireRole, RequireScope, UnmatchedScope } from './caller.guard';
-import { CallerScope, type MerchantScope } from './api-request';
+import { CallerScope, type MerchantScope } from './caller';
 
 const unmatchedId = new InputPipe(fields.unmatchedId);
 

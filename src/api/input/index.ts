@@ -1,4 +1,4 @@
-export { parseInput, InputPipe } from './parse-input';
+export { accepted, InputPipe, parseInput } from './parse-input';
 export {
   newOrdersSchema,
   type StockChange,
@@ -24,7 +24,6 @@ export {
   refundPageSchema,
 } from './schemas';
 export {
-  accepted,
   HttpProblem,
   notFound,
   type ProblemCode,

@@ -270,15 +270,6 @@ export function reject(id: string, refusal: Refusal): RequestRejectedError {
   return new RequestRejectedError(refusal.code, sentence(refusal, id), details?.(refusal));
 }
 
-/** Returns an accepted outcome of a use case. Throws a refusal as an error. */
-export function accepted<T extends { readonly outcome: string }>(
-  id: string,
-  result: T,
-): Exclude<T, { outcome: 'rejected' }> {
-  if (result.outcome === 'rejected') throw reject(id, result as unknown as Refusal);
-  return result as Exclude<T, { outcome: 'rejected' }>;
-}
-
 /** The error for an order that does not exist, or that the caller must not see. */
 export function notFound(orderId: string): RequestRejectedError {
   return reject(orderId, { code: 'ORDER_NOT_FOUND' });

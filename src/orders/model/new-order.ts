@@ -68,6 +68,11 @@ export interface NewOrder {
   readonly idempotencyKey?: string | undefined;
 }
 
+declare const CHECKED: unique symbol;
+
+/** An order whose fields a door has checked by its schema, so that nobody checks them again. */
+export type CheckedOrder = NewOrder & { readonly [CHECKED]: true };
+
 /** Why an order was not placed. Nothing of it was written. */
 export type PlaceRejection =
   | { readonly code: 'ORDER_EXISTS' }

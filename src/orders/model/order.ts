@@ -348,6 +348,53 @@ export interface OrderView {
   readonly closedAt?: Date;
 }
 
+export function toView(
+  order: Order,
+  lines: readonly OrderLineView[],
+  attempts: readonly PaymentAttempt[],
+  metadata: Readonly<Record<string, unknown>> | null,
+  now: Date,
+): OrderView {
+  const { id, merchantId, status, version, currency, expiresAt, autoClose, createdAt, paidAt, closedAt } = order;
+  return {
+    id,
+    merchantId,
+    status,
+    version,
+    amount: Number(order.amount),
+    currency,
+    expiresAt,
+    expired: hasExpired(order, now),
+    payable: isPayable(order, now),
+    autoClose,
+    lines,
+    attempts: attempts.map(toAttemptView),
+    ...(metadata ? { metadata } : {}),
+    createdAt,
+    ...(paidAt ? { paidAt } : {}),
+    ...(closedAt ? { closedAt } : {}),
+  };
+}
+
+function toAttemptView(attempt: PaymentAttempt): AttemptView {
+  const { provider, reference, status, currency, timeExpire, createdAt } = attempt;
+  const { paidAmount, paidAt, transactionId } = attempt;
+  const merchantAccount = accountOfAttempt(attempt);
+  return {
+    provider,
+    reference,
+    status,
+    amount: Number(attempt.amount),
+    currency,
+    ...(merchantAccount === null ? {} : { merchantAccount }),
+    ...(timeExpire === null ? {} : { timeExpire }),
+    createdAt,
+    ...(paidAmount === null ? {} : { paidAmount: Number(paidAmount) }),
+    ...(paidAt === null ? {} : { paidAt }),
+    ...(transactionId === null ? {} : { transactionId }),
+  };
+}
+
 interface Deadline {
   readonly status: OrderStatus;
   readonly expiresAt: Date;

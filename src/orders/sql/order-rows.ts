@@ -8,13 +8,10 @@ import {
   type Order,
   type PaidSource,
   type PaymentAttempt,
-  type AttemptView,
-  hasExpired,
-  isPayable,
   type OrderLineView,
   type OrderView,
-  accountOfAttempt,
   type AttemptKey,
+  toView,
 } from '../model/order';
 
 /** Columns of an order. The table's alias must be `o`. */
@@ -166,53 +163,6 @@ const viewsSql = statements(
                  ORDER BY a.created_at, a.provider, a.reference) found) AS attempts
         FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`,
 );
-
-export function toView(
-  order: Order,
-  lines: readonly OrderLineView[],
-  attempts: readonly PaymentAttempt[],
-  metadata: Readonly<Record<string, unknown>> | null,
-  now: Date,
-): OrderView {
-  const { id, merchantId, status, version, currency, expiresAt, autoClose, createdAt, paidAt, closedAt } = order;
-  return {
-    id,
-    merchantId,
-    status,
-    version,
-    amount: Number(order.amount),
-    currency,
-    expiresAt,
-    expired: hasExpired(order, now),
-    payable: isPayable(order, now),
-    autoClose,
-    lines,
-    attempts: attempts.map(toAttemptView),
-    ...(metadata ? { metadata } : {}),
-    createdAt,
-    ...(paidAt ? { paidAt } : {}),
-    ...(closedAt ? { closedAt } : {}),
-  };
-}
-
-function toAttemptView(attempt: PaymentAttempt): AttemptView {
-  const { provider, reference, status, currency, timeExpire, createdAt } = attempt;
-  const { paidAmount, paidAt, transactionId } = attempt;
-  const merchantAccount = accountOfAttempt(attempt);
-  return {
-    provider,
-    reference,
-    status,
-    amount: Number(attempt.amount),
-    currency,
-    ...(merchantAccount === null ? {} : { merchantAccount }),
-    ...(timeExpire === null ? {} : { timeExpire }),
-    createdAt,
-    ...(paidAmount === null ? {} : { paidAmount: Number(paidAmount) }),
-    ...(paidAt === null ? {} : { paidAt }),
-    ...(transactionId === null ? {} : { transactionId }),
-  };
-}
 
 export interface AttemptsNow {
   readonly now: Date;

@@ -22,6 +22,18 @@ import { InvalidTimeoutError, UnknownTimeoutKindError } from '../model/errors';
  */
 const PART = 5_000;
 
+/**
+ * How near a timeout must be for this process to trigger it without a message: two seconds, and as long as a transaction may
+ * take from here to its commit.
+ */
+const NEAR = '10 s';
+
+interface ScheduledRow extends TimeoutRef {
+  readonly generation: string;
+  readonly due_at: Date;
+  readonly is_near: boolean;
+}
+
 interface SchedulerDependencies {
   readonly dataSource: DataSource;
   readonly queries: TimeoutQueries;
@@ -112,16 +124,14 @@ export class TimeoutScheduler {
   }
 
   private async write(tx: EntityManager, values: unknown[]): Promise<ScheduledTimeout[]> {
-    const scheduled = await tx.query<{ kind: string; key: string; generation: string; due_at: Date }[]>(
-      this.deps.queries.schedule,
-      values,
-    );
-    const result = scheduled.map(({ kind, key, generation, due_at }) => ({ kind, key, generation, dueAt: due_at }));
+    const scheduled = await tx.query<ScheduledRow[]>(this.deps.queries.schedule, values);
+    const near = scheduled.filter(({ is_near: isNear }) => isNear);
     announceAfterCommit(
       tx,
-      result.map(({ dueAt, ...timeout }) => ({ ...timeout, dueAtMs: dueAt.getTime() })),
+      near.map(({ kind, key, generation, due_at: dueAt }) => ({ kind, key, generation, dueAtMs: dueAt.getTime() })),
+      ['wake-up'],
     );
-    return result;
+    return scheduled.map(({ kind, key, generation, due_at: dueAt }) => ({ kind, key, generation, dueAt }));
   }
 
   /** Cancels timeouts, including parked ones. Returns how many there were. */
@@ -279,7 +289,7 @@ export class TimeoutQueries {
           dueAt: 's.due_at',
           horizonMs: '$8',
         })})
-      SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
+      SELECT kind, key, generation::text AS generation, due_at, due_at < now() + interval '${NEAR}' AS is_near FROM scheduled`;
     // In the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
     this.lock = `
         SELECT t.kind, t.key

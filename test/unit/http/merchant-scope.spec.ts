@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
 import { ApiKeys, findApiKeyProblems } from '../../../src/api/http';
-import { MerchantScope } from '../../../src/api/http/api-request';
+import { MerchantScope } from '../../../src/api/http/caller';
 import { OrderScopeGuard, scopedOrders } from '../../../src/api/http/caller.guard';
 import { type NewOrder } from '../../../src/orders';
 import { type OrderMerchants } from '../../../src/orders/sql/order-rows';

@@ -1,5 +1,5 @@
 import { findRateLimitProblems, RateLimits } from '../../../src/api/http';
-import { remoteNetworkOf } from '../../../src/api/http/api-request';
+import { remoteNetworkOf } from '../../../src/api/http/caller';
 
 const from = (ip: string) => ({ method: 'GET', url: '/', headers: {}, ip });
 
