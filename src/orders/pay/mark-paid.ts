@@ -363,7 +363,8 @@ type NotOfReports =
  * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
  * - `unknown-order`: there is no such order.
  *
- * All except `paid`, `booked`, and `already-paid` are stored in unmatched_payment and reported as `order.payment_late`.
+ * All except `paid`, `booked`, and `already-paid` are stored in unmatched_payment and reported as `order.payment_late`. So
+ * is another amount of a payment that is booked, whatever the outcome.
  */
 export type MarkPaidResult =
   | {

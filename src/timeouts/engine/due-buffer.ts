@@ -172,15 +172,15 @@ export class DatabaseClock {
   ) {
     this.loop = new PollingLoop(clock, {
       name: 'database-clock',
-      runOnce: () => this.synchronise().then(() => false),
+      runOnce: () => this.synchronize().then(() => false),
       intervalMs: () => SYNC_MS,
       limitMs: RUN_LIMIT_MS,
     });
   }
 
-  /** Synchronises once, then every ten seconds (clocks drift, and are set). */
+  /** Synchronizes once, then every ten seconds (clocks drift, and are set). */
   async start(): Promise<void> {
-    await this.synchronise();
+    await this.synchronize();
     this.loop.start();
   }
 
@@ -194,7 +194,7 @@ export class DatabaseClock {
     return this.clock.monotonic() + this.offset;
   }
 
-  private async synchronise(): Promise<void> {
+  private async synchronize(): Promise<void> {
     let best = -Infinity;
     for (let sample = 0; sample < SAMPLES; sample++) best = Math.max(best, await this.sample());
     this.offset = best;
