@@ -34,8 +34,8 @@ const AWAY_MESSAGE =
 
 const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
 
-/** serialization_failure, deadlock_detected: the same transaction may well succeed now. */
-const CONFLICTS = ['40001', '40P01'];
+/** serialization_failure, deadlock_detected, and our own: the same transaction may well succeed now. */
+const CONFLICTS = ['40001', '40P01', 'ORDER_TIMEOUT/CHANGED_MEANWHILE'];
 
 /**
  * lock_not_available, query_canceled, idle_in_transaction_session_timeout: it took longer than our limits allow, mostly

@@ -57,6 +57,14 @@ export class NewerSchemaError extends CodedError {
   }
 }
 
+/** Another transaction has changed what this one had read before it had its locks. It is tried again, as after a deadlock. */
+export class ChangedMeanwhileError extends CodedError {
+  /** @param what has happened, a sentence without its end. */
+  constructor(what: string) {
+    super('CHANGED_MEANWHILE', `${what} in the meantime; repeat the request`);
+  }
+}
+
 /** PostgreSQL, or the network, is silent. It is unknown whether the statement was executed. */
 export class NoAnswerError extends CodedError {
   constructor(

@@ -28,7 +28,13 @@ export {
   type ResolvedDatabaseOptions,
   resolveDatabaseOptions,
 } from './connection-options';
-export { UnsupportedIsolationLevelError, NewerSchemaError, ExpectedRollback, AbortedTransactionError } from './errors';
+export {
+  AbortedTransactionError,
+  ChangedMeanwhileError,
+  ExpectedRollback,
+  NewerSchemaError,
+  UnsupportedIsolationLevelError,
+} from './errors';
 export {
   retryWhileUnavailable,
   isDatabaseMissing,

@@ -80,7 +80,11 @@ export class UnmatchedTable {
       WHOLE_PAYMENT_REASONS.some((whole) => whole === reason);
     const others = this.rows.filter((one) => one.id !== id && one.reason !== row.reason && one.handling === handling);
     if (isWhole(row)) return others.filter((one) => isWhole(one) && one.orderId === row.orderId && isSameRow(one, row));
-    const isTwin = (one: UnmatchedRow): boolean => reasons.includes(one.reason) && isSameRow(one, row);
+    const names = [row.reference, row.transactionId, row.evidence.reference];
+    const isTwin = (one: UnmatchedRow): boolean =>
+      reasons.includes(one.reason) &&
+      names.includes(one.reference) &&
+      isSameRow({ ...one, reference: row.reference }, row);
     const isSame = (one: UnmatchedRow): boolean =>
       one.amount === row.amount && one.currency === row.currency && one.transactionId === row.transactionId;
     if (!reasons.includes(row.reason) || row.source !== 'provider') return [];

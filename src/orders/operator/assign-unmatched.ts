@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ChangedMeanwhileError } from '../../database';
 import { PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-input';
 import { bookMoney, type Money } from '../model/money';
@@ -129,7 +130,7 @@ export class AssignUnmatched {
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });
     if (result.outcome === 'unknown-order' || result.outcome === 'attempt-mismatch') {
-      throw new Error(`payment ${payment.reference} was booked on another order in the meantime; repeat the request`);
+      throw new ChangedMeanwhileError(`another order has registered or booked the payment ${payment.reference}`);
     }
     return { outcome: 'assigned', booked: result.outcome, order: result.order };
   }

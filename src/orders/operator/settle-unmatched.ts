@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { Database } from '../../database';
+import { ChangedMeanwhileError, Database } from '../../database';
 import { type OperatorOptions, transition, byOperator } from '../model/transition';
 import { isDue } from '../model/plan-closing';
 import { checkUnmatched } from '../input/check-input';
@@ -146,9 +146,16 @@ export class SettleUnmatched {
   ): Promise<T | NotFound> {
     checkUnmatched('settlement', request);
     return this.transaction.database.run<T | NotFound>(caller, async (tx) => {
+      const { store } = this.transaction;
+      const found = await this.rows.find(tx, request.id);
       // Does not adopt its money, unlike other actions: the operator says what has become of it.
-      const orderId = await this.orderIdOf(tx, request.id);
-      const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
+      const orderId = await this.orderIdOf(tx, found);
+      const { orders, now } = await store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
+      if (found && isOwnerless(found)) {
+        await store.lockPayments(tx, [namesOf(found)]);
+        if ((await this.orderIdOf(tx, found)) !== orderId)
+          throw new ChangedMeanwhileError(`another transaction has booked the payment ${found.reference}`);
+      }
       const payment = await this.rows.lock(tx, request.id);
       if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
       const why = { by: byOperator(by), reason: request.reason };
@@ -157,11 +164,10 @@ export class SettleUnmatched {
   }
 
   /** An order may have registered the attempt after its payment was settled without one. */
-  private async orderIdOf(tx: EntityManager, id: string): Promise<string> {
-    const payment = await this.rows.find(tx, id);
+  private async orderIdOf(tx: EntityManager, payment: UnmatchedPayment | undefined): Promise<string> {
     if (!payment || !isOwnerless(payment)) return payment?.orderId ?? '';
     const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
-    const [twin] = await this.rows.twins(tx, id, 'kept');
+    const [twin] = await this.rows.twins(tx, payment.id, 'kept');
     return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
   }
 

@@ -32,7 +32,7 @@ import { type ReportedPayment, evidenceOf, accountIn } from '../model/reported-p
 import { accountOf, allTimeouts, paymentTimeout } from '../model/new-order';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
-import { isContention, type Transaction } from '../../database';
+import { ChangedMeanwhileError, isContention, type Transaction } from '../../database';
 import { checkReportedPayment } from '../input/check-input';
 import { PaymentWatch } from '../unmatched/payment-watch';
 
@@ -277,8 +277,8 @@ export class MarkPaid {
     const { locked, payment, by } = report;
     const { tx, now, order } = locked;
     if (!(await writeBooking(tx, this.transaction.store, booking, evidenceOf(payment)))) {
-      throw new Error(
-        `attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`,
+      throw new ChangedMeanwhileError(
+        `attempt ${payment.reference} of ${payment.provider} was registered for another order`,
       );
     }
     // An attempt that a report had confused may be open at its provider.

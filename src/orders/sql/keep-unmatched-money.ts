@@ -382,11 +382,14 @@ export function rememberSettledSql(schema: string, which: string): string {
 /**
  * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
  * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
+ * Of a payment that was refunded in part, the part has a row of its own.
  */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
-  const isRefunded = (attempt: string): string => `EXISTS (SELECT 1 FROM ${schema}.refund r
+  const refunded = (what: string, attempt: string): string => `(SELECT ${what} FROM ${schema}.refund r
      WHERE r.provider = ${attempt}.provider AND r.reference = ${attempt}.reference
        AND r.merchant_account = ${attempt}.merchant_account)`;
+  const isRefunded = (attempt: string): string => `EXISTS ${refunded('1', attempt)}`;
+  const isPart = `${refunded('sum(r.amount)', 'a')} < a.paid_amount`;
   const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment
@@ -394,9 +397,15 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
            CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
-           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isPart} THEN 'booked'
+                WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
      WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), ${refunded('sum(r.amount)', 'a')}, a.paid_currency, 'provider', 'refunded', a.order_id
+      FROM ${schema}.payment_attempt a
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND a.status <> 'SETTLED' AND ${isPart} AND ${isOpenName}
     UNION ALL
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(s.provider, s.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), s.paid_amount, s.paid_currency, 'provider', 'refunded', s.order_id

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { Database, statements, storableJson } from '../../database';
+import { ChangedMeanwhileError, Database, statements, storableJson } from '../../database';
 import { Inventory, type StockEffect } from '../../inventory';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { PaymentProviders } from '../../payments';
@@ -119,12 +119,13 @@ export class OrderStore {
   /**
    * Records that this unmatched money is now booked under another name.
    *
-   * @throws Error if another transaction has handled some of it since it was read, so that it must not be booked.
+   * @throws ChangedMeanwhileError if another transaction has handled some of it since it was read, so that it must not be
+   * booked.
    */
   async closeUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<void> {
     if (money.length === 0) return;
     if (!(await this.holdUnmatched(tx, money)))
-      throw new Error('a person has settled or assigned the payment in the meantime; repeat the request');
+      throw new ChangedMeanwhileError('a person has settled or assigned the payment');
     await tx.query(storeSql(this.database).close, [money.map(({ id }) => id)]);
   }
 
@@ -199,7 +200,8 @@ export class OrderStore {
       attempts.map((attempt) => attempt.orderId),
       orderId,
     ]);
-    if (found?.count !== attempts.length) throw new Error(`an attempt that order ${orderId} takes over has changed`);
+    if (found?.count !== attempts.length)
+      throw new ChangedMeanwhileError(`an attempt that order ${orderId} takes over has changed`);
   }
 
   /** Records on attempts where their money is. Throws if the table of transitions does not allow it, which is a bug. */

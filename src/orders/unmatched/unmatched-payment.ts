@@ -154,14 +154,15 @@ const unmatchedSql = statements((schema) => {
     find: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`,
     lock: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`,
     twins: `
-      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
+      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider
+         AND p.reference IN (o.reference, o.evidence->>'transactionId', o.evidence->>'reference')
        WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
              AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
                   AND p.source = 'provider' AND o.source = 'provider'
                   AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
                   AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
                   OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
-                  AND (p.order_id, p.merchant_account) = (o.order_id, o.merchant_account))
+                  AND (p.order_id, p.reference, p.merchant_account) = (o.order_id, o.reference, o.merchant_account))
        ORDER BY p.id FOR NO KEY UPDATE OF p`,
     count: `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`,

@@ -303,6 +303,22 @@ describe('a refund that fails after it succeeded', () => {
     expect(await desk.openOf('f-both')).toMatchObject([{ reason: 'refund-failed', amount: 2_499, orderId: id }]);
   });
 
+  it.each([
+    ['erased', eraseOrder],
+    ['purged', purgeOrder],
+  ])('of an excess is told with the excess after its order was %s, which keeps the rest', async (what, forget) => {
+    const reference = `f-excess-${what}`;
+    const id = await desk.placed({ merchantId: 'refunder', attempt: desk.attempt(reference) });
+    await desk.confirm(id, reference, 10_000);
+    expect(await run(id)).toEqual({ type: 'done' });
+    expect(askedFor(reference).map(({ amount }) => amount)).toEqual([8_001n]);
+    await forget(desk, id);
+    await desk.confirm(id, reference, 10_000);
+    expect(await desk.openOf(reference)).toEqual([]);
+    await news(reference);
+    expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', amount: 8_001, orderId: id }]);
+  });
+
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
     const id = await desk.placed({ attempt: desk.attempt('f-needed') });
     await desk.confirm(id, 'f-needed');

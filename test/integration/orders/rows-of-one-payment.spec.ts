@@ -1,0 +1,131 @@
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { post } from './post-notification';
+import { SCHEMA, settleUntilDone } from './shop';
+
+/**
+ * Money came under a reference an hour before the order that registers it, and its notification is repeated after a second
+ * payment: the first has a row under the reference, and one under its transaction id.
+ */
+describe('two rows of one payment', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const notify = (reference: string, transactionId = `t-${reference}`): Promise<void> => {
+    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId };
+    return post(desk, { type: 'PAID', reference, ...money, evidence: {} });
+  };
+  const anHourLater = (reference: string) =>
+    desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour'
+        WHERE COALESCE(evidence->>'reference', reference) = $1`,
+      [reference],
+    );
+  const idOf = async (reference: string, reason = 'unknown-order'): Promise<string> =>
+    (await desk.openOf(reference)).find((row) => row.reason === reason)?.id ?? '';
+  const settle = async (reference: string, reason?: string) => {
+    const settlement = { id: await idOf(reference, reason), reason: 'paid back by wire 4711' };
+    expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+  };
+  const openUnder = async (...references: string[]): Promise<string[]> =>
+    (await Promise.all(references.map((one) => desk.openOf(one)))).flat().map(({ reason }) => reason);
+  /** An order that the second payment pays. */
+  const paidBySecond = async (reference: string): Promise<string> => {
+    await notify(reference, `${reference}-1`);
+    await anHourLater(reference);
+    const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+    await notify(reference, `${reference}-2`);
+    await notify(reference, `${reference}-1`);
+    expect(await desk.attemptsOf(orderId)).toEqual([`${reference} PAID`]);
+    expect(await openUnder(reference, `${reference}-1`)).toEqual(['unknown-order', 'attempt-mismatch']);
+    return orderId;
+  };
+
+  it('are settled together by the one under the reference', async () => {
+    await paidBySecond('by-reference');
+    await settle('by-reference');
+    expect(await openUnder('by-reference', 'by-reference-1')).toEqual([]);
+  });
+
+  it('are settled together by the one under the transaction id, so that nobody assigns what was paid back', async () => {
+    const orderId = await paidBySecond('by-id');
+    const id = await idOf('by-id');
+    await settle('by-id-1', 'attempt-mismatch');
+    expect(await openUnder('by-id', 'by-id-1')).toEqual([]);
+    const assignment = { id, orderId, reason: 'the receipt names this order' };
+    expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ outcome: 'rejected' });
+    await settleUntilDone(desk.shop, [orderId]);
+    expect(await desk.attemptsOf(orderId)).toEqual(['by-id PAID']);
+  });
+
+  it('are reopened together', async () => {
+    await paidBySecond('again');
+    const id = await idOf('again');
+    await settle('again');
+    const reopening = { id, reason: 'the wire came back' };
+    expect(await desk.shop.unmatched.reopen(reopening, { by: ANNA })).toMatchObject({ outcome: 'reopened' });
+    expect(await openUnder('again', 'again-1')).toEqual(['unknown-order', 'attempt-mismatch']);
+  });
+
+  it('are settled together if both payments came before the order', async () => {
+    await notify('early', 'early-1');
+    await notify('early', 'early-2');
+    await anHourLater('early');
+    await desk.placed({ attempt: desk.attempt('early') });
+    await notify('early', 'early-2');
+    await settle('early-2');
+    const open = await desk.shop.dataSource.query<object[]>(
+      `SELECT 1 FROM ${SCHEMA}.unmatched_payment WHERE evidence->>'transactionId' = 'early-2' AND handling = 'kept'`,
+    );
+    expect(open).toEqual([]);
+  });
+});
+
+describe('an operator and an order that want one payment at the same time', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  it('never leave settled money in an order whose row waits for a person again', async () => {
+    for (let round = 0; round < 20; round++) {
+      const reference = `reopened-${round}`;
+      const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: `t-${reference}` };
+      const notify = () => post(desk, { type: 'PAID', reference, ...money, evidence: {} });
+      await notify();
+      const [{ id } = { id: '' }] = await desk.openOf(reference);
+      await desk.shop.settleUnmatched.execute({ id, reason: 'paid back by wire' }, { by: ANNA });
+      const orderId = await desk.placed();
+      await Promise.all([
+        desk.shop.unmatched.reopen({ id, reason: 'the wire came back' }, { by: ANNA }),
+        desk.shop.register.execute({ orderId, ...desk.attempt(reference) }),
+        notify(),
+      ]);
+      await settleUntilDone(desk.shop, [orderId]);
+      await notify();
+      expect([round, await desk.attemptsOf(orderId)]).toEqual([round, [`${reference} PAID`]]);
+    }
+  });
+
+  it('get a result, or are tried again', async () => {
+    for (let round = 0; round < 15; round++) {
+      const [assigned, reported] = [`assigned-${round}`, `reported-${round}`];
+      const id = await desk.unmatched(assigned);
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE id = $1`,
+        [id],
+      );
+      const orders = await Promise.all([desk.placed(), desk.placed(), desk.placed(), desk.placed()]);
+      const results = await Promise.all([
+        desk.shop.assign.execute({ id, orderId: orders[0], reason: 'the receipt names it' }, { by: ANNA }),
+        desk.shop.register.execute({ orderId: orders[1], ...desk.attempt(assigned) }),
+        desk.report(orders[2], reported),
+        desk.shop.register.execute({ orderId: orders[3], ...desk.attempt(reported) }),
+      ]);
+      expect(results).toHaveLength(4);
+    }
+  });
+});
