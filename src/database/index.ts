@@ -61,6 +61,7 @@ export {
   prepareRecord,
   recordMigration,
   RECORD_TABLES,
+  serviceRights,
   timestampOf,
   refuseNewerSchema,
   isLive,

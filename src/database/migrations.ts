@@ -247,6 +247,17 @@ const COMPATIBLE_TABLE = 'order_timeout_compatible_migrations';
 /** The tables that record our migrations. */
 export const RECORD_TABLES: readonly string[] = [MIGRATIONS_TABLE, COMPATIBLE_TABLE];
 
+/** The statements that give the service its rights. The owner of the tables runs them. @param to the user, as SQL text */
+export function serviceRights(schema: string, to: string): string[] {
+  return [
+    `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to};`,
+    // Only the owner migrates.
+    ...RECORD_TABLES.map((table) => `REVOKE INSERT, UPDATE, DELETE ON ${schema}.${table} FROM ${to};`),
+  ];
+}
+
 /** Last migration of the last release that does not read the table of compatible migrations. */
 const LAST_WITHOUT_COMPATIBLE = 'IndexUndecided1765200001000';
 

@@ -1,4 +1,4 @@
-import { RECORD_TABLES, validateSchemaName } from '../database';
+import { serviceRights, validateSchemaName } from '../database';
 import { PAYMENT_NAME_KEY } from '../orders';
 
 /**
@@ -38,16 +38,6 @@ export function grantsSql({ schema, role, to, owner }: GrantsRequest): string[] 
         ...laterTables(schema, to, owner, 'SELECT', false),
       ];
   }
-}
-
-function serviceRights(schema: string, to: string): string[] {
-  return [
-    `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to};`,
-    // Only the owner migrates.
-    ...RECORD_TABLES.map((table) => `REVOKE INSERT, UPDATE, DELETE ON ${schema}.${table} FROM ${to};`),
-  ];
 }
 
 function laterTables(

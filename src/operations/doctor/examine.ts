@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { isDatabaseMissing, isLoginRefused, isOutOfConnections } from '../../database';
+import { isDatabaseMissing, isLoginRefused, isOutOfConnections, isPermissionDenied } from '../../database';
 import { ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
@@ -102,6 +102,11 @@ function unreachable(error: unknown, notes: Notes): void {
   if (isOutOfConnections(error)) {
     const remedy = `End other sessions, lower DATABASE_POOL_SIZE, or raise max_connections, or the CONNECTION LIMIT of the user or of the database (${where}).`;
     return notes.error('database-connections', `The database server has no connection left for us: ${why}.`, remedy);
+  }
+  if (isPermissionDenied(error)) {
+    const [database = 'the database'] = /database "[^"]*"/.exec(why) ?? [];
+    const remedy = `Run as its owner: GRANT CONNECT ON ${database.replace('database', 'DATABASE')} TO the user of DATABASE_URL (${where}).`;
+    return notes.error('database-login-refused', `The database server refuses the login: ${why}.`, remedy);
   }
   const remedy = `Start it, or correct DATABASE_URL (${where}).`;
   notes.error('database-unreachable', `The database cannot be used: ${why}.`, remedy);

@@ -60,8 +60,11 @@ export class SchemaExamination {
     const facts = await readOwnTables(this.deps.dataSource, schema);
     if (!facts.isThere) {
       const seen = `The database "${facts.database}" has no schema "${schema}".`;
-      const remedy = 'Correct DATABASE_URL or DATABASE_SCHEMA if the tables are elsewhere, or restore a backup.';
+      const remedy =
+        'Correct DATABASE_URL or DATABASE_SCHEMA if the tables are elsewhere, or restore a backup. ' +
+        'Only for a new installation, run: order-timeout migrations run.';
       this.notes.error('schema-missing', seen, remedy);
+      return false;
     }
     // It reads one of our tables, so a right may be missing.
     let isComplete = true;

@@ -1,3 +1,4 @@
+import { serviceRights } from '../../database';
 import { CodedError } from '../../errors';
 
 /** A request to schedule that cannot be meant. Nothing was written. */
@@ -113,9 +114,7 @@ export class MissingRightsError extends CodedError {
   static toUse(schema: string, user: string, lacking: string): MissingRightsError {
     return new MissingRightsError(
       `the database user ${user} lacks ${lacking} in schema "${schema}"; run as the owner of the tables: ` +
-        `GRANT USAGE ON SCHEMA ${schema} TO ${user}; ` +
-        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${user}; ` +
-        `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${user};`,
+        serviceRights(schema, user).join(' '),
     );
   }
 }

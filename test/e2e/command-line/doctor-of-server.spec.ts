@@ -13,8 +13,8 @@ describe('the doctor finds, of the database server,', () => {
   afterAll(() => database.drop());
 
   /** Without a broker. */
-  const examine = (url: string): Promise<DoctorReport> =>
-    runJson<DoctorReport>({ ...environmentOf(url, 'amqp://127.0.0.1:1') }, 'doctor');
+  const examine = (url: string, env: Readonly<Record<string, string>> = {}): Promise<DoctorReport> =>
+    runJson<DoctorReport>({ ...environmentOf(url, 'amqp://127.0.0.1:1'), ...env }, 'doctor');
   const urlAs = (user: string, password: string): string => {
     const url = new URL(database.url);
     [url.username, url.password] = [user, password];
@@ -34,6 +34,36 @@ describe('the doctor finds, of the database server,', () => {
     expect(none?.remedy).toContain('Correct the name of the database in DATABASE_URL');
     expect(full?.seen).toContain('too many connections');
     expect(full?.remedy).toContain('DATABASE_POOL_SIZE');
+  });
+
+  it('13. a user who must not connect to the database, and tells the right', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const user = `outside_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
+    await onServer(`REVOKE CONNECT ON DATABASE ${name} FROM public`);
+    const found = find('database-login-refused', await examine(urlAs(user, 'right')));
+    await onServer(`GRANT CONNECT ON DATABASE ${name} TO public`);
+    await onServer(`DROP ROLE ${user}`);
+    expect(found?.seen).toContain('permission denied');
+    expect(found?.remedy).toContain(`GRANT CONNECT ON DATABASE "${name}" TO`);
+  });
+
+  it('28. a schema that is gone, without telling to run an empty one', async () => {
+    const { findings } = await examine(database.url, { DATABASE_SCHEMA: 'elsewhere' });
+    const found = findings.map(({ id }) => id);
+    expect(found).toContain('schema-missing');
+    expect(found).not.toContain('migrations-pending');
+  });
+
+  it('4. rights without those of the tables that only the owner writes', async () => {
+    const user = `service_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
+    const found = find('database-rights', await examine(urlAs(user, 'right')));
+    await onServer(`DROP ROLE ${user}`);
+    expect(found?.remedy).toContain('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES');
+    expect(found?.remedy).toContain(
+      `REVOKE INSERT, UPDATE, DELETE ON order_timeout.order_timeout_migrations FROM ${user}`,
+    );
   });
 
   it('22. that it takes no writes, and tells the statement that ends that', async () => {
