@@ -62,7 +62,7 @@ export class SchemaExamination {
       const seen = `The database "${facts.database}" has no schema "${schema}".`;
       const remedy =
         'Correct DATABASE_URL or DATABASE_SCHEMA if the tables are elsewhere, or restore a backup. ' +
-        'Only for a new installation, run: order-timeout migrations run.';
+        'For a new installation only: order-timeout migrations run (docs/migrations.md).';
       this.notes.error('schema-missing', seen, remedy);
       return false;
     }
