@@ -253,7 +253,7 @@ export interface ResilienceOptions {
   readonly queueLimit?: number;
   /** Calls per second for each merchant account. @default 100 */
   readonly ratePerSecond?: number;
-  /** Calls that a merchant account may make at once after a pause. @default ratePerSecond */
+  /** Calls that a merchant account may make at once after a pause. @default ratePerSecond, rounded down, at least 1 */
   readonly burst?: number;
   /** Consecutive outages (no answer, 5xx, exception) after which the provider is not called. @default 5 */
   readonly breakerThreshold?: number;
