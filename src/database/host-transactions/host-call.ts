@@ -138,6 +138,8 @@ export class HostCall {
   /** The savepoint is gone: rolled back, or released with one of the host around it. */
   private isUndone = false;
   private isReleased = false;
+  /** Its savepoint is being released: what comes behind that would fail at the guard, and abort the host's transaction. */
+  private isEnding = false;
   /** The last failed statement, whose error may have been caught. */
   private failure: unknown;
   /** Those that the host has opened meanwhile. */
@@ -157,6 +159,7 @@ export class HostCall {
 
   /** Sends a statement of the call, or of a listener. */
   readonly query: Base = async (sql, parameters, structured) => {
+    if (this.isEnding) throw callHasEnded();
     assertNotEnding(sql);
     const [text, values] = guarded(this.schema, this.name, sql, parameters);
     return this.send(text, values, structured);
@@ -165,6 +168,7 @@ export class HostCall {
   /** The cursor last: a COMMIT that comes between the two fails, so it cannot be taken for one that came before. */
   async close(): Promise<void> {
     const release = this.isReleased ? [] : [`RELEASE SAVEPOINT ${this.name}`];
+    this.isEnding = true;
     await this.control(...release, `CLOSE ${this.name}`);
     this.end();
   }
@@ -181,9 +185,7 @@ export class HostCall {
   /** What a listener still sends is refused. */
   private end(): void {
     this.unwatch();
-    this.refusal ??= new UnusableTransactionError(
-      'the call that this transaction belongs to has ended; await each statement in the listener',
-    );
+    this.refusal ??= callHasEnded();
   }
 
   /** Savepoint and cursor, in one round trip where that is possible. */
@@ -240,6 +242,12 @@ export class HostCall {
     else if (isInner) this.refusal ??= hasEnded();
     else this.lose(hasEnded());
   }
+}
+
+function callHasEnded(): UnusableTransactionError {
+  return new UnusableTransactionError(
+    'the call that this transaction belongs to has ended; await each statement in the listener',
+  );
 }
 
 /** Of a statement as TypeORM or `pg` take it. */

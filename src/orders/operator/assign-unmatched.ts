@@ -137,11 +137,16 @@ export class AssignUnmatched {
 }
 
 /**
- * Whether a report names, as its transaction, an attempt that another order registered. Its merchant may have made it up,
- * and may assign it, but must not take the payment of another merchant by that.
+ * Whether a report names an attempt of another order, by any of its names. Its merchant may have made it up, and may assign
+ * it, but must not take the payment of another merchant by that, even if that is only reported, too. Who registered the
+ * reference may assign it, whatever others claim.
  */
-function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, transactionId }: Money): boolean {
-  return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
+function isNamedByReport(other: PaymentAttempt, { id, attempts }: LockedOrder, money: Money): boolean {
+  if (money.source !== 'report' || other.orderId === id) return false;
+  const { provider, reference } = money;
+  const isOwn = attempts.some((one) => one.registered && one.provider === provider && one.reference === reference);
+  const isOnlyClaimed = other.transactionId === reference || (!other.registered && other.reference === reference);
+  return !(isOwn && isOnlyClaimed);
 }
 
 /** Why an unmatched payment cannot be booked on an order. */

@@ -87,7 +87,7 @@ export class KeepUnmatchedMoney {
 }
 
 /** What the evidence calls the other orders that the payment was reported for. Nobody else may write it. */
-const OTHER_ORDERS = 'alsoReportedFor';
+export const OTHER_ORDERS = 'alsoReportedFor';
 
 /** Each of them is told once. Whoever reports one payment for more orders than this is told nothing new by it. */
 const MAX_OTHER_ORDERS = 20;

@@ -5,6 +5,7 @@ import { Database, statements, storableText } from '../../database';
 import { type PaidSource, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
+import { OTHER_ORDERS } from '../sql/keep-unmatched-money';
 import { type Why } from '../sql/order-transaction';
 
 /** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
@@ -182,6 +183,8 @@ function resolutionOf({ by, reason }: Why): (string | null)[] {
   return [by.actor ?? null, storableText(reason)];
 }
 
-function toUnmatched({ amount, ...row }: Row): UnmatchedPayment {
-  return { ...row, amount: Number(amount) };
+/** Other orders that the payment was reported for may be those of other merchants. */
+function toUnmatched({ amount, evidence, ...row }: Row): UnmatchedPayment {
+  const shown = Object.entries(evidence).filter(([name]) => name !== OTHER_ORDERS);
+  return { ...row, amount: Number(amount), evidence: Object.fromEntries(shown) };
 }

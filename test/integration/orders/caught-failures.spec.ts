@@ -203,3 +203,63 @@ describe('a transaction of our own', () => {
     }
   });
 });
+
+describe('a statement that a listener does not wait for, and that arrives while the call ends', () => {
+  let shop: Shop;
+  let client: Client;
+  let transaction: EntityManager | undefined;
+  let late: Promise<string> = Promise.resolve('not sent');
+
+  beforeAll(async () => {
+    shop = await openShop({ ...KEEPING, placedEvents: 'send' });
+    await fill(shop, { apple: 1_000 });
+    client = new Client({ connectionString: shop.database.url });
+    await client.connect();
+    shop.listeners.join(['order.placed', 'order.payment_late'], (_events, tx) => {
+      transaction = tx;
+    });
+  });
+  afterAll(async () => {
+    await client.end();
+    await shop.database.drop();
+  });
+
+  type Target = { query(...given: unknown[]): unknown };
+  /** Sends the statement of the listener right behind the end of the call. */
+  const sendBehind = (target: Target): void => {
+    const send = target.query.bind(target);
+    target.query = (...given) => {
+      const answer = send(...given);
+      if (transaction && String(given[0]).startsWith('RELEASE SAVEPOINT order_timeout_')) {
+        const tx = transaction;
+        transaction = undefined;
+        late = tx.query('SELECT 1').then(
+          () => 'sent',
+          (error: Error) => error.message,
+        );
+      }
+      return answer;
+    };
+  };
+  const refused = 'await each statement in the listener';
+
+  it('is refused, so that money that was reported as kept is kept', async () => {
+    const report = { orderId: 'nobody', provider: 'bank', reference: 'late-1', amount: 1_999, currency: 'EUR' };
+    const told = await shop.dataSource.transaction((tx) => {
+      sendBehind(tx.queryRunner as unknown as Target);
+      return shop.markPaid.execute(report, { tx });
+    });
+    expect([told.outcome, await late]).toEqual(['unknown-order', expect.stringContaining(refused)]);
+    expect(await unmatchedOf(shop, 'nobody')).toMatchObject([{ reason: 'unknown-order' }]);
+  });
+
+  it('is refused, so that an order that was placed is there', async () => {
+    const order = newOrder();
+    sendBehind(client);
+    await client.query('BEGIN');
+    const [result] = await shop.place.execute([order], { tx: client });
+    const { command } = await client.query('COMMIT');
+    expect([result?.outcome, command, await late]).toEqual(['placed', 'COMMIT', expect.stringContaining(refused)]);
+    expect(await shop.readOrder.execute(order.id)).toBeDefined();
+  });
+});

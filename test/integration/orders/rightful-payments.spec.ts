@@ -274,6 +274,31 @@ describe('the order that a payment belongs to', () => {
       expect([await attemptsOf(victim), await attemptsOf(thief)]).toEqual([['paid-by-report PAID'], ['made-up OPEN']]);
     });
 
+    it.each([
+      ['has registered, in full', true, 1_999],
+      ['has registered, in part', true, 900],
+      ['has not registered', false, 1_999],
+    ])(
+      'cannot take a payment that another merchant has reported, and %s, by a report of it',
+      async (what, registers, amount) => {
+        const name = what.replaceAll(/\W/g, '-');
+        const victim = await placed({ merchantId: 'm1' });
+        if (registers) await shop.register.execute({ orderId: victim, ...attempt(name) });
+        await report(victim, name, amount, `ch-${name}`);
+        const held = await attemptsOf(victim);
+        for (const [reference, transactionId] of [
+          [`own-${name}`, `ch-${name}`] as const,
+          [`ch-${name}`, undefined] as const,
+        ]) {
+          const thief = await placed({ amount, merchantId: 'm2' });
+          expect(await report(thief, reference, amount, transactionId)).toMatchObject({ outcome: 'attempt-mismatch' });
+          const row = await rowOf(thief);
+          expect(await assign(row?.id ?? '', thief)).toMatchObject({ outcome: 'rejected', code: 'PAYMENT_TAKEN' });
+        }
+        expect(await attemptsOf(victim)).toEqual(held);
+      },
+    );
+
     it('assigns a part of the price that a report claims for another order, before it goes back', async () => {
       const { claimant, rightful } = await claimed('some', { amount: 4_000 });
       await confirm(rightful, 'theirs-some');

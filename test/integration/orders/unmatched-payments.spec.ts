@@ -222,6 +222,8 @@ describe('unmatched payments', () => {
       expect(await desk.openOf('shared')).toMatchObject([{ orderId: 'first', amount: 1_999 }]);
       expect(await eventsAbout('shared')).toEqual(['first 1999', 'second 1000', 'third 1000']);
       expect(await alsoFor('shared')).toEqual(['second', 'third']);
+      // They may be orders of other merchants than that of the first.
+      expect((await desk.openOf('shared'))[0]?.evidence).not.toHaveProperty('alsoReportedFor');
     });
 
     it('are told of if they are stored together', async () => {
