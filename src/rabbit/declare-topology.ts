@@ -6,21 +6,28 @@ import { type ResolvedRabbitOptions, type QueueType } from './rabbit-options';
 
 type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
 
-/** Declares the exchanges that everyone uses, and the parked queue. Idempotent. */
+/**
+ * Declares the exchanges that everyone uses, and the parked queue. Idempotent.
+ *
+ * @returns exchanges that somebody had deleted, with their bindings. That of the command queue is made again.
+ */
 export async function declareBase(
   model: ChannelModel,
   channel: Channel,
   names: TopologyNames,
   { queueType }: Options,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const lost = await lostExchanges(model, names);
   await channel.assertExchange(names.parked, 'fanout', { durable: true });
   await declareParkedQueue(model, names, queueType);
   await channel.bindQueue(names.parked, names.parked, '');
   // Messages without a work queue are parked and visible instead of dropped.
   await channel.assertExchange(names.work, 'direct', { durable: true, alternateExchange: names.parked });
-  await tellOfLostBindings(model, names);
   await channel.assertExchange(names.events, 'topic', { durable: true });
   await channel.assertExchange(names.commands, 'topic', { durable: true });
+  if (lost.includes(names.commands)) await bindCommandsAgain(model, names);
+  for (const name of lost) new Logger('Topology').warn(sentenceOfLost(name, name === names.events));
+  return lost;
 }
 
 /** Declares the work queue of a timeout kind. Returns its name. */
@@ -50,16 +57,25 @@ export async function declareCommandQueue(
   return names.commands;
 }
 
-/**
- * Other programs bind their queues to the exchange of events, and only they can do so again. A broker that is new, or has
- * lost its data, does not have our prefix either (see `PrefixOwner`).
- */
-async function tellOfLostBindings(model: ChannelModel, names: TopologyNames): Promise<void> {
-  if ((await hasExchange(model, names.events)) || !(await hasExchange(model, names.owner))) return;
-  new Logger('Topology').warn(
-    `the exchange "${names.events}" was deleted and is declared again without its bindings: no events reach your queues; ` +
-      'bind your queues to it again',
-  );
+/** A broker that is new, or has lost its data, does not have our prefix either (see `PrefixOwner`). */
+async function lostExchanges(model: ChannelModel, names: TopologyNames): Promise<readonly string[]> {
+  const isThere = await Promise.all([names.events, names.commands, names.work].map((name) => hasExchange(model, name)));
+  const lost = [names.events, names.commands, names.work].filter((_, at) => isThere[at] !== true);
+  return lost.length > 0 && (await hasExchange(model, names.owner)) ? lost : [];
+}
+
+/** No consumer does it while its channel stays open, and the broker drops commands that go to no queue. */
+async function bindCommandsAgain(model: ChannelModel, names: TopologyNames): Promise<void> {
+  // There may be no such queue yet, and who only publishes may have no right to bind it.
+  await onChannel(model, (channel) => channel.bindQueue(names.commands, names.commands, '#')).catch(() => undefined);
+}
+
+/** Other programs bind their queues to the exchange of events, and only they can do so again. */
+function sentenceOfLost(name: string, isOfEvents: boolean): string {
+  const lost = isOfEvents
+    ? 'no events reach your queues; bind your queues to it again'
+    : 'what was sent meanwhile is lost, unless its sender saw that it was refused';
+  return `the exchange "${name}" was deleted and is declared again without its bindings: ${lost}`;
 }
 
 const logger = new Logger('ParkedQueue');

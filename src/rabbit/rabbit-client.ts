@@ -1,6 +1,7 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
+import { onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
 import { type Delivery, type ParkReason, ManualAckConsumer } from './consumer';
 import { RabbitConnection, endConnection } from './rabbit-connection';
@@ -46,6 +47,7 @@ export class RabbitClient {
   private readonly waking: RabbitConnection;
   private readonly consuming: RabbitConnection;
   private readonly consumers: ManualAckConsumer[] = [];
+  private readonly requests: ConsumeRequest[] = [];
   private readonly beforeWakeUps: Declare[] = [];
 
   constructor(
@@ -92,11 +94,12 @@ export class RabbitClient {
       onDelivery: request.onDelivery,
       onUnreadable: (delivery) => void this.parked.park(delivery, UNREADABLE_HEADERS),
       prepare: async (channel, model) => {
-        await declareBase(model, channel, this.names, this.options);
+        await this.declareBase(model, channel);
         await request.declare(channel);
       },
     });
     this.consumers.push(consumer);
+    this.requests.push(request);
     return consumer;
   }
 
@@ -163,11 +166,17 @@ export class RabbitClient {
     const channel = await model.createChannel();
     channel.on('error', () => undefined);
     try {
-      await declareBase(model, channel, this.names, this.options);
+      await this.declareBase(model, channel);
       for (const declare of declares) await declare(channel, model);
     } finally {
       await channel.close().catch(() => undefined);
     }
+  }
+
+  /** Queues whose consumers go on do not notice that their exchange, and with it their binding, was deleted. */
+  private async declareBase(model: ChannelModel, channel: Channel): Promise<void> {
+    const lost = await declareBase(model, channel, this.names, this.options);
+    if (lost.length > 0) for (const request of this.requests) await onChannel(model, (own) => request.declare(own));
   }
 }
 

@@ -142,6 +142,7 @@ class ManagementExamination {
     this.deadLetters(listed);
     await notes.examine('policies of exchanges', () => this.exchangePolicies());
     await notes.examine('listeners', () => this.listeners(listed));
+    await notes.examine('commands', () => this.commands(listed));
     await notes.examine('alarms', () => this.alarms());
     await notes.examine('releases of the instances', () => this.releases());
   }
@@ -205,6 +206,14 @@ class ManagementExamination {
       const seen = `The queue ${name} is bound to the events, holds ${messages}, and nothing consumes it.`;
       this.notes.warning('listener-without-consumer', seen, 'Start the listener, or delete its queue.');
     }
+  }
+
+  private async commands(queues: readonly ListedQueue[]): Promise<void> {
+    const { commands } = this.names;
+    if (!queues.some(({ name }) => name === commands) || (await this.api.queuesBehind(commands)).includes(commands))
+      return;
+    const seen = `The queue ${commands} is not bound to the exchange ${commands}, so the broker drops every command.`;
+    this.notes.error('commands-unbound', seen, 'Restart one instance of the service, which binds it again.');
   }
 
   private async alarms(): Promise<void> {

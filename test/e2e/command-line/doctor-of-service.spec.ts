@@ -137,6 +137,22 @@ describe('the doctor finds beside a service', () => {
     ]);
   });
 
+  it('36. a command queue that is not bound, so that the broker drops commands', async () => {
+    const { commands } = new TopologyNames(PREFIX);
+    const connection = await connect(service.vhost.url);
+    const channel = await connection.createChannel();
+    const isFound = async (): Promise<boolean> => {
+      const managed = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+      const { findings } = await runJson<DoctorReport>(managed, 'doctor');
+      return findings.some(({ id, seen }) => id === 'commands-unbound' && seen.includes(commands));
+    };
+    expect(await isFound()).toBe(false);
+    await channel.unbindQueue(commands, commands, '#');
+    expect(await isFound()).toBe(true);
+    await channel.bindQueue(commands, commands, '#');
+    await connection.close();
+  });
+
   it('34. after it, a parked queue of an earlier release, until a policy limits its deliveries', async () => {
     const { vhost } = service;
     const { parked } = new TopologyNames(PREFIX);

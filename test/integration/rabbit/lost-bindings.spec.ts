@@ -1,11 +1,22 @@
 import { Logger } from '@nestjs/common';
-import { connect, type ChannelModel } from 'amqplib';
-import { declareBase, takePrefix, TopologyNames } from '../../../src/rabbit';
+import { randomUUID } from 'node:crypto';
+import { type Channel, connect, type ChannelModel } from 'amqplib';
+import { SystemClock } from '../../../src/clock';
+import {
+  declareBase,
+  declareWorkQueue,
+  RabbitClient,
+  resolveRabbitOptions,
+  takePrefix,
+  TopologyNames,
+} from '../../../src/rabbit';
+import { declareCommandQueue } from '../../../src/rabbit/declare-topology';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { until } from '../../support/until';
 
 const names = new TopologyNames('p.v1');
 
-describe('an exchange of events that somebody deletes', () => {
+describe('an exchange that somebody deletes', () => {
   let vhost: TestVhost;
   let connection: ChannelModel;
   const warnings: string[] = [];
@@ -30,9 +41,9 @@ describe('an exchange of events that somebody deletes', () => {
     await declareBase(connection, channel, names, { queueType: 'classic' });
     await channel.close();
   };
-  const deleteEvents = async (): Promise<void> => {
+  const deleteExchange = async (name: string): Promise<void> => {
     const channel = await connection.createChannel();
-    await channel.deleteExchange(names.events);
+    await channel.deleteExchange(name);
     await channel.close();
   };
 
@@ -44,9 +55,46 @@ describe('an exchange of events that somebody deletes', () => {
   });
 
   it('is declared again with a warning that its bindings are lost, once', async () => {
-    await deleteEvents();
+    await deleteExchange(names.events);
     await declare();
     await declare();
     expect(warnings).toEqual([expect.stringMatching(/"p\.v1\.events" was deleted.+bind your queues to it again/)]);
+  });
+
+  it('leaves the command queue bound if that of commands is deleted, so that no command is dropped', async () => {
+    const channel = await connection.createConfirmChannel();
+    await declareCommandQueue(channel, names, { queueType: 'classic' });
+    await deleteExchange(names.commands);
+    await declare();
+    channel.publish(names.commands, 'order.placed', Buffer.from('{}'));
+    await channel.waitForConfirms();
+    expect(await channel.checkQueue(names.commands)).toMatchObject({ messageCount: 1 });
+    expect(warnings).toEqual([expect.stringMatching(/"p\.v1\.commands" was deleted.+what was sent meanwhile is lost/)]);
+  });
+
+  it('leaves the queues of consumers bound if that of wake-ups is deleted', async () => {
+    const options = resolveRabbitOptions({ urls: [vhost.url], prefix: names.prefix, queueType: 'classic' });
+    const client = new RabbitClient(options, new SystemClock());
+    const declareQueue = async (channel: Channel) =>
+      void (await declareWorkQueue(channel, names, { queueType: 'classic' }, 'k'));
+    const delivered = new Promise<string>((resolve) => {
+      client.consume({
+        ...{ queue: names.workQueue('k'), prefetch: 1, declare: declareQueue },
+        onDelivery: (delivery) => {
+          delivery.acknowledge('ack');
+          resolve(delivery.body.toString());
+        },
+      });
+    });
+    client.start();
+    await until(() => client.isUp);
+    await deleteExchange(names.work);
+    // The broker closes the channel, and the publisher declares everything again.
+    const publication = { exchange: names.work, routingKey: 'k', messageId: randomUUID(), type: 'test' };
+    await client.publisher.publish([{ ...publication, body: Buffer.from('lost') }]).catch(() => undefined);
+    await until(() => client.publisher.isReady);
+    await client.publisher.publish([{ ...publication, body: Buffer.from('found') }]);
+    expect(await delivered).toBe('found');
+    await client.close();
   });
 });
