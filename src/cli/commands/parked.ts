@@ -47,13 +47,17 @@ function listCommand(cli: Cli): Command {
     .option('--limit <count>', 'how many of each place', parseCount, 100);
   return cli.acts<[ParkedPlace | undefined], ListOptions>(command, async (context, options, place) => {
     const places = place ? [place] : PARKED_PLACES;
-    const lists: [ParkedPlace, readonly ParkedEntry[]][] = [];
+    const { limit, about } = options;
+    const lists: [ParkedPlace, readonly ParkedEntry[], string][] = [];
     for (const each of places) {
-      lists.push([each, await withParkedStore(context, each, (store) => listAll(store, options.limit, options.about))]);
+      // One more, to see whether there are more.
+      const found = await withParkedStore(context, each, (store) => listAll(store, limit + 1, about));
+      const count = found.length > limit ? `the first ${limit}; --limit shows more` : String(found.length);
+      lists.push([each, found.slice(0, limit), count]);
     }
     return {
       data: Object.fromEntries(lists.map(([name, entries]) => [name, entries.map(({ details }) => details)])),
-      text: lists.map(([name, entries]) => `${name}: ${entries.length}\n${tableOf(entries)}`).join('\n'),
+      text: lists.map(([name, entries, count]) => `${name}: ${count}\n${tableOf(entries)}`).join('\n'),
     };
   });
 }

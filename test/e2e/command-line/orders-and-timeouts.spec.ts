@@ -235,6 +235,8 @@ describe('order-timeout', () => {
         expect(await listed('--about', 'order.late-watch')).toHaveLength(100);
         expect(await listed('--about', 'order.late-watch', '--limit', '550')).toHaveLength(550);
         expect(await listed('--about', 'order.last')).toHaveLength(3);
+        const shown = await runCommand(service.environment, 'parked', 'list', 'timeouts');
+        expect(shown.out).toContain('timeouts: the first 100; --limit shows more');
         expect((await json<Count>('parked', 'discard', 'timeouts', '--all')).count).toBe(603);
       });
 
