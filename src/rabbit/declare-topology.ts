@@ -26,7 +26,7 @@ export async function declareBase(
   await channel.assertExchange(names.events, 'topic', { durable: true });
   await channel.assertExchange(names.commands, 'topic', { durable: true });
   if (lost.includes(names.commands)) await bindCommandsAgain(model, names);
-  for (const name of lost) new Logger('Topology').warn(sentenceOfLost(name, name === names.events));
+  for (const name of lost) new Logger('Topology').warn(sentenceOfLost(name, names));
   return lost;
 }
 
@@ -53,28 +53,34 @@ export async function declareCommandQueue(
   { queueType }: Options,
 ): Promise<string> {
   await channel.assertQueue(names.commands, { durable: true, arguments: workQueueArguments(queueType, names) });
-  await channel.bindQueue(names.commands, names.commands, '#');
+  await bindCommands(channel, names);
   return names.commands;
 }
 
 /** A broker that is new, or has lost its data, does not have our prefix either (see `PrefixOwner`). */
 async function lostExchanges(model: ChannelModel, names: TopologyNames): Promise<readonly string[]> {
-  const isThere = await Promise.all([names.events, names.commands, names.work].map((name) => hasExchange(model, name)));
-  const lost = [names.events, names.commands, names.work].filter((_, at) => isThere[at] !== true);
+  const ours = [names.events, names.commands, names.work];
+  const isThere = await Promise.all(ours.map((name) => hasExchange(model, name)));
+  const lost = ours.filter((_, at) => isThere[at] !== true);
   return lost.length > 0 && (await hasExchange(model, names.owner)) ? lost : [];
 }
 
 /** No consumer does it while its channel stays open, and the broker drops commands that go to no queue. */
 async function bindCommandsAgain(model: ChannelModel, names: TopologyNames): Promise<void> {
   // There may be no such queue yet, and who only publishes may have no right to bind it.
-  await onChannel(model, (channel) => channel.bindQueue(names.commands, names.commands, '#')).catch(() => undefined);
+  await onChannel(model, (channel) => bindCommands(channel, names)).catch(() => undefined);
+}
+
+async function bindCommands(channel: Channel, names: TopologyNames): Promise<void> {
+  await channel.bindQueue(names.commands, names.commands, '#');
 }
 
 /** Other programs bind their queues to the exchange of events, and only they can do so again. */
-function sentenceOfLost(name: string, isOfEvents: boolean): string {
-  const lost = isOfEvents
-    ? 'no events reach your queues; bind your queues to it again'
-    : 'what was sent meanwhile is lost, unless its sender saw that it was refused';
+function sentenceOfLost(name: string, { events }: TopologyNames): string {
+  const lost =
+    name === events
+      ? 'no events reach your queues; bind your queues to it again'
+      : 'what was sent meanwhile is lost, unless its sender saw that it was refused';
   return `the exchange "${name}" was deleted and is declared again without its bindings: ${lost}`;
 }
 

@@ -303,7 +303,7 @@ const MAX_NAMED = 20;
  * @throws HttpProblem FORBIDDEN with the orders of other merchants.
  * @throws RequestRejectedError VALIDATION_FAILED if an order must name its merchant and does not.
  */
-export function scopedOrders(orders: readonly NewOrder[], scope: MerchantScope): readonly NewOrder[] {
+export function scopedOrders<T extends NewOrder>(orders: readonly T[], scope: MerchantScope): readonly T[] {
   if (!scope.isRestricted) return orders;
   const foreign = orders.filter(({ merchantId }) => merchantId !== undefined && !scope.allows(merchantId));
   if (foreign.length > 0) {

@@ -16,7 +16,6 @@ import {
   type HistoryEntry,
   type MarkPaidResult,
   type NewAttempt,
-  type NewOrder,
   type OrderList,
   type OrderPage,
   Orders,
@@ -72,11 +71,11 @@ export class OrdersController {
   @Action('bulk')
   @RequireScope('orders:write')
   async placeMany(
-    @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: NewOrder[] },
+    @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: CheckedOrder[] },
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ results: Placement[] }> {
-    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toPlacement) };
+    return { results: (await this.placing.executeChecked(scopedOrders(orders, scope), { by })).map(toPlacement) };
   }
 
   @Get()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidOrderError } from '../model/errors';
-import { type NewOrder, type OrderAttempt } from '../model/new-order';
+import { type CheckedOrder, type NewOrder, type OrderAttempt } from '../model/new-order';
 import { type OrderPosition, decodePosition } from '../model/order-filter';
 import { MAX_PROBLEMS, problemsOf, toSentence, moduleFields, moneyFields } from './fields';
 import { moduleSchemas } from './schemas';
@@ -13,7 +13,7 @@ import { LIMITS } from '../model/order-policies';
 const MAX_SHOWN = 40;
 
 /** @throws InvalidOrderError with at most 50 problems of all orders. */
-export function checkNewOrders(orders: readonly NewOrder[]): void {
+export function checkNewOrders(orders: readonly NewOrder[]): asserts orders is readonly CheckedOrder[] {
   let problems: string[] = [];
   for (const order of orders) {
     const { error } = moduleSchemas.order.safeParse(order, { reportInput: true });

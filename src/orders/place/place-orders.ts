@@ -74,11 +74,16 @@ export class PlaceOrders {
    *
    * @throws InvalidOrderError if an order is invalid.
    */
-  async execute(inputs: readonly NewOrder[], { by, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
+  async execute(inputs: readonly NewOrder[], options?: ActionOptions): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
-    const drafts = inputs.map((input) => this.draft(input, by));
-    const [only] = drafts;
-    if (only && drafts.length === 1 && !tx) return [await this.singles.run(only)];
+    return this.executeChecked(inputs, options);
+  }
+
+  /** The same for orders that a door has checked. */
+  async executeChecked(orders: readonly CheckedOrder[], { by, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
+    const [only] = orders;
+    if (only && orders.length === 1 && !tx) return [await this.placeChecked(only, by)];
+    const drafts = orders.map((order) => this.draft(order, by));
     const { firsts, resultsFor } = splitBatch(drafts);
     const results = await this.placeDrafts(firsts, { tx });
     return resultsFor((id) => resultIn(results, id));
@@ -89,7 +94,7 @@ export class PlaceOrders {
     return this.singles.run(this.draft(order, by));
   }
 
-  private draft(input: NewOrder, by: ActionContext | undefined): OrderDraft {
+  private draft(input: CheckedOrder, by: ActionContext | undefined): OrderDraft {
     const { policies, providers } = this;
     return draftOrder(input, contextOf(by), { policies, providers });
   }

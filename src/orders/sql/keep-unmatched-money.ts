@@ -183,10 +183,14 @@ function eventOf(money: UnmatchedMoney) {
 
 /** One statement writes a row once. Of one order, the last counts; other orders have their turn afterwards. */
 function oneOfEachRow(money: readonly UnmatchedMoney[]): Record<'first' | 'others', readonly UnmatchedMoney[]> {
-  const distinct = [...new Map(money.map((one) => [`${keyOf(one)}\n${one.orderId ?? ''}`, one])).values()];
-  const keys = distinct.map(keyOf);
-  const isFirst = (_: UnmatchedMoney, at: number): boolean => keys.indexOf(keys[at] ?? '') === at;
-  return { first: distinct.filter(isFirst), others: distinct.filter((one, at) => !isFirst(one, at)) };
+  const distinct = new Map(money.map((one) => [`${keyOf(one)}\n${one.orderId ?? ''}`, one]));
+  const first = new Map<string, UnmatchedMoney>();
+  const others: UnmatchedMoney[] = [];
+  for (const one of distinct.values()) {
+    if (first.has(keyOf(one))) others.push(one);
+    else first.set(keyOf(one), one);
+  }
+  return { first: [...first.values()], others };
 }
 
 function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney): string {
