@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { type Clock } from '../../clock';
+import { type Clock, inTime } from '../../clock';
 import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
 import {
@@ -25,6 +25,9 @@ interface LookUpDependencies extends AnswerDependencies {
 /** The answer must be written while the lease still holds, so the look-up ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
 
+/** What a handler has found in time is worth having, so it may still return it after its signal has aborted. */
+const RETURN_MS = 500;
+
 /** Runs the look-ups of handlers outside any transaction, and has their answers settled. */
 export class ExternalLookups {
   /** A look-up is open until its answer is written. */
@@ -32,7 +35,7 @@ export class ExternalLookups {
   private readonly answers: AnswerSettlement;
   /** One for each open look-up. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal forever. */
   private readonly limits = new Set<AbortController>();
-  private isStopping = false;
+  private readonly stopping = new AbortController();
   private drained: (() => void)[] = [];
   private onRoom = (): void => undefined;
 
@@ -71,7 +74,7 @@ export class ExternalLookups {
 
   /** Cancels the open look-ups: the answers of their providers are not waited for any longer. */
   abort(): void {
-    this.isStopping = true;
+    this.stopping.abort();
     this.answers.stop();
     for (const limit of this.limits) limit.abort();
   }
@@ -80,18 +83,18 @@ export class ExternalLookups {
     return this.open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
   }
 
+  /** A handler that does not obey the signal must not keep its place forever. */
   private async lookUpWithin(due: DueTimeout, ms: number): Promise<unknown> {
     const limit = new AbortController();
     this.limits.add(limit);
-    if (this.isStopping) limit.abort();
-    const timer = this.clock.after(Math.max(ms, 1), () => limit.abort());
-    const ended = rejectedBy(limit.signal, ms);
+    if (this.stopping.signal.aborted) limit.abort();
+    const timer = this.clock.after(ms, () => limit.abort());
+    const late = (): Error => new Error(`lookUp() did not end within ${ms} ms`);
     try {
-      // A handler that does not obey the signal must not keep its place forever.
-      return await Promise.race([this.tracedLookUp(due, limit.signal), ended.promise]);
+      const looking = this.tracedLookUp(due, limit.signal);
+      return await inTime(this.clock, ms + RETURN_MS, looking, late, this.stopping.signal);
     } finally {
       timer.cancel();
-      ended.forget();
       this.limits.delete(limit);
     }
   }
@@ -234,15 +237,4 @@ class AnswerSelection implements BatchSelection {
     ]);
     return { due: rows.filter((row) => !row.busy), early: rows.filter((row) => row.busy) };
   }
-}
-
-/** Rejects when `signal` aborts. Node keeps a combined signal forever while somebody listens to it, so call `forget`. */
-function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
-  let abort = (): void => undefined;
-  const promise = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(new Error(`lookUp() did not end within ${ms} ms`));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  return { promise, forget: () => signal.removeEventListener('abort', abort) };
 }

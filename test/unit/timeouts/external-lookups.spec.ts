@@ -1,0 +1,71 @@
+import { ExternalLookups } from '../../../src/timeouts/engine/external-lookups';
+import { type BatchSelection, type DueTimeout } from '../../../src/timeouts/model/timeout';
+import { ManualClock } from '../../support/manual-clock';
+
+const DUE = { kind: 'order.payment', key: 'o1', generation: '1', cause: 'message' } as DueTimeout;
+
+const LEASE_MS = 20_000;
+
+describe('a look-up that takes as long as it may', () => {
+  it('keeps what its handler returns when the signal aborts', async () => {
+    const { lookup, clock, settled } = world((signal) => onAbort(signal, () => Promise.resolve('one of two was paid')));
+    void lookup();
+    await clock.pass(LEASE_MS);
+    expect(settled).toEqual(['answer: one of two was paid']);
+  });
+
+  it('fails if the handler does not obey its signal', async () => {
+    const { lookup, clock, settled } = world(() => new Promise(() => undefined));
+    void lookup();
+    await clock.pass(LEASE_MS);
+    expect(settled).toEqual(['failure: lookUp() did not end within 18000 ms']);
+  });
+
+  it('is not waited for when the process stops', async () => {
+    const { lookup, clock, settled, lookups } = world(() => new Promise(() => undefined));
+    const ended = lookup();
+    lookups.abort();
+    await clock.pass(0);
+    await expect(ended).resolves.toBe('unwritten');
+    expect(settled).toEqual([]);
+  });
+});
+
+function onAbort<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(work())));
+}
+
+/** Look-ups with this handler, on a clock that a test moves, and what is written of them. */
+function world(lookUp: (signal: AbortSignal) => Promise<unknown>) {
+  const clock = new ManualClock();
+  const settled: string[] = [];
+  const settler = {
+    settle: ({ answers }: BatchSelection) => {
+      settled.push(
+        ...[...(answers ?? new Map<string, unknown>()).values()].map((answer) => `answer: ${String(answer)}`),
+      );
+      return Promise.resolve({ settled: [], early: [], lease: '' });
+    },
+    fail: (_due: unknown, _cause: unknown, { reason }: { reason: string }) => {
+      settled.push(`failure: ${reason}`);
+      return Promise.resolve();
+    },
+  };
+  const dependencies = {
+    handler: { lookUp: (_due: DueTimeout, signal: AbortSignal) => lookUp(signal) },
+    leaseMs: LEASE_MS,
+    kind: DUE.kind,
+    settler,
+    queries: {},
+    databaseClock: { nowMs: () => clock.now() },
+    observer: { unavailable: () => undefined },
+    batchSize: 10,
+    concurrency: 1,
+  };
+  const lookups = new ExternalLookups(
+    dependencies as unknown as ConstructorParameters<typeof ExternalLookups>[0],
+    clock,
+  );
+  const lookup = (): Promise<string> => new Promise((resolve) => void lookups.lookUp(DUE, 'lease', resolve));
+  return { clock, lookups, lookup, settled };
+}
