@@ -46,11 +46,11 @@ export interface PaymentProvider {
 export interface PaymentAttemptRef {
   /** Name of the provider, as in PaymentProviders. */
   readonly provider: string;
-  /** The merchant reference at the provider (out_trade_no, intent id). Unique per provider. */
+  /** The merchant reference at the provider (out_trade_no, intent id). Unique per provider and merchant account. */
   readonly reference: string;
   /** Merchant account at the provider. Absent: the only or default one. */
   readonly merchantAccount?: string;
-  /** What the buyer must pay, in minor units of `currency`. */
+  /** What the buyer must pay, in minor units of `currency`, as registered. The service converts nothing. */
   readonly amount: bigint;
   /** ISO 4217, upper case. */
   readonly currency: string;
@@ -192,9 +192,10 @@ export type Notification =
  */
 export type NotificationVerdict = 'accepted' | 'later' | 'rejected';
 
-/** An answer in the provider's format. */
+/** An answer in the provider's format. A 4xx counts as a forgery of its sender, so it is for `rejected` alone. */
 export interface NotificationReply {
   readonly status: number;
+  /** @default 'text/plain' */
   readonly contentType?: string;
   readonly body: string;
 }

@@ -16,7 +16,7 @@ export const blankProvider: PaymentProvider = {
     },
     reply: (verdict) => {
       if (verdict === 'accepted') return { status: 204, body: '' };
-      return { status: verdict === 'later' ? 500 : 401, contentType: 'text/plain', body: verdict };
+      return { status: verdict === 'later' ? 500 : 401, body: verdict };
     },
   },
 };

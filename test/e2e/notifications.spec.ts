@@ -61,7 +61,9 @@ describe('notifications in a host', () => {
     const id = await placed(app, 'n-1');
     const amount = (await app.get(Orders).get(id))?.amount;
     const news = JSON.stringify({ reference: 'n-1', amount });
-    await post(app, 'posting', news).expect(401, 'rejected');
+    await post(app, 'posting', news)
+      .expect(401, 'rejected')
+      .expect('content-type', /text\/plain/);
     expect(await app.get(Orders).get(id)).toMatchObject({ status: 'PENDING' });
     for (let copy = 0; copy < 3; copy++) await post(app, 'posting', `${news} `).expect(204);
     const order = await app.get(Orders).get(id);

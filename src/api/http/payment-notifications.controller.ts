@@ -36,8 +36,9 @@ export class PaymentNotificationsController {
     // Counted only if the signature is wrong, so forgeries from a shared address do not block genuine notifications.
     if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);
     const { httpAdapter } = this.adapterHost;
-    if (reply.contentType !== undefined) httpAdapter.setHeader(response, 'Content-Type', reply.contentType);
-    httpAdapter.reply(response, reply.contentType === undefined ? undefined : reply.body, reply.status);
+    const { body, contentType = 'text/plain', status } = reply;
+    if (body !== '') httpAdapter.setHeader(response, 'Content-Type', contentType);
+    httpAdapter.reply(response, body === '' ? undefined : body, status);
   }
 }
 

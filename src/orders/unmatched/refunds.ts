@@ -408,12 +408,12 @@ export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecisi
 }
 
 function waitForAnswer(
-  { reason, retryAfterMs = 0, paused }: Extract<RefundAnswer, { type: 'UNKNOWN' }>,
+  { reason, retryAfterMs = 0, paused, needsPerson }: Extract<RefundAnswer, { type: 'UNKNOWN' }>,
   waitedMs: number,
 ): Extract<RefundDecision, { type: 'retry' }> {
   const wait = retry(reason, Math.max(unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE)));
   if (paused) return { ...wait, unasked: true };
-  return waitedMs > MAX_DEFER_MS ? { type: 'retry', counted: true, reason } : wait;
+  return needsPerson || waitedMs > MAX_DEFER_MS ? { type: 'retry', counted: true, reason } : wait;
 }
 
 /** Cards take seconds, bank accounts take days. */

@@ -61,6 +61,7 @@ describe('a refund', () => {
     [{ type: 'UNKNOWN', reason: 'down', retryAfterMs: 30_000 }, 0, { counted: false, afterMs: 30_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_001, { type: 'retry', counted: true, reason: 'down' }],
+    [{ type: 'UNKNOWN', reason: 'odd', needsPerson: true }, 0, { type: 'retry', counted: true, reason: 'odd' }],
     [
       { type: 'UNKNOWN', reason: 'p', retryAfterMs: 5_000, paused: true },
       86_400_001,
