@@ -249,7 +249,7 @@ function crossSite(detail: string): HttpProblem {
 }
 
 /**
- * Runs after ApiKeyGuard, on routes with an order's `:id`. For a key that is limited to merchants, orders of other
+ * Runs after CallerGuard, on routes with an order's `:id`. For a key that is limited to merchants, orders of other
  * merchants do not exist. Other keys cost no query.
  */
 @Injectable()

@@ -2,7 +2,7 @@ import { type DataSource } from 'typeorm';
 import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
 import { type ResolvedSweepOptions } from '../model/timeouts-options';
-import { type TimeoutProcessor } from './lane';
+import { type TimeoutProcessor } from './timeout-processor';
 
 interface SweepDependencies {
   readonly processor: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;

@@ -20,7 +20,7 @@ import { type TimeoutObservers, type TimeoutCause, type TimeoutRef, HEAD_START_M
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
 import { DatabaseClock } from './due-buffer';
-import { WakeUpConsumer, TimeoutProcessor } from './lane';
+import { WakeUpConsumer, TimeoutProcessor } from './timeout-processor';
 import { Sweep } from './sweep';
 
 /** What is due later, the sweep's look-ahead finds. */

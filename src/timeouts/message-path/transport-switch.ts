@@ -14,10 +14,17 @@ import {
   selectTransport,
   type TransportSelection,
 } from '../../delay';
-import { type OutboxRouter, UnsentWakeUps } from '../../outbox';
-import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
+import { type ClaimedRow, messageOf, type OutboxRouter, UnsentWakeUps } from '../../outbox';
+import {
+  type Channel,
+  type ChannelModel,
+  declareBase,
+  declareWorkQueue,
+  type Publication,
+  type RabbitClient,
+} from '../../rabbit';
 import { ownTransaction } from '../../database';
-import { routeWakeUp, type TimeoutObserver } from '../model/timeout';
+import { HEAD_START_MS, type TimeoutObserver } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { type EngineSettings, type WakeUpRepublisher } from './wake-up-republisher';
 
@@ -286,4 +293,11 @@ export async function withTemporaryConnection<T>(
       undefined,
     );
   }
+}
+
+/** The message of one wake-up that is due in `remainingMs` milliseconds. */
+export function routeWakeUp(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
+  const route = transport.route(row.routing_key, remainingMs - HEAD_START_MS);
+  const message = messageOf(row);
+  return { ...message, ...route, headers: { ...route.headers, ...message.headers } };
 }

@@ -1,9 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { Logger } from '@nestjs/common';
-import { type JsonObject, type ClaimedRow, messageOf } from '../../outbox';
-import { type DelayTransport } from '../../delay';
-import { type Publication } from '../../rabbit';
+import { type JsonObject } from '../../outbox';
 import { assertNever } from '../../errors';
 
 /** What identifies a timeout: one pending row per (kind, key). */
@@ -248,13 +246,6 @@ export interface WorkItem {
  * for the hundreds that a delay queue hands out at once, is no lateness then (500 orders/s by the ladder: p99 76 ms without).
  */
 export const HEAD_START_MS = 200;
-
-/** The message of one wake-up that is due in `remainingMs` milliseconds. */
-export function routeWakeUp(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
-  const route = transport.route(row.routing_key, remainingMs - HEAD_START_MS);
-  const message = messageOf(row);
-  return { ...message, ...route, headers: { ...route.headers, ...message.headers } };
-}
 
 /** What is written for a timeout, once budget and back-off are applied to what the handler said. */
 export type ResolvedOutcome =

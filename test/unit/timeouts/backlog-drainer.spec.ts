@@ -1,4 +1,4 @@
-import { BacklogDrainer } from '../../../src/timeouts/engine/lane';
+import { BacklogDrainer } from '../../../src/timeouts/engine/timeout-processor';
 import { type TimeoutCause } from '../../../src/timeouts';
 import { type WorkItem } from '../../../src/timeouts/model/timeout';
 import { ManualClock } from '../../support/manual-clock';

@@ -1,4 +1,4 @@
-import { OverdueWakeUps } from '../../../src/timeouts/engine/lane';
+import { OverdueWakeUps } from '../../../src/timeouts/engine/timeout-processor';
 import { type WorkItem } from '../../../src/timeouts/model/timeout';
 
 const item = (key: string, finish = (): void => undefined): WorkItem => ({

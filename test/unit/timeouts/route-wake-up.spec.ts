@@ -1,7 +1,7 @@
 import { DelayedExchange, Ladder } from '../../../src/delay';
 import { type ClaimedRow } from '../../../src/outbox';
 import { TopologyNames } from '../../../src/rabbit';
-import { routeWakeUp } from '../../../src/timeouts/model/timeout';
+import { routeWakeUp } from '../../../src/timeouts/message-path/transport-switch';
 
 const names = new TopologyNames('order-timeout.v1');
 const row: ClaimedRow = {

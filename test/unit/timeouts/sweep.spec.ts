@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/engine/sweep';
-import { OverdueWakeUps } from '../../../src/timeouts/engine/lane';
+import { OverdueWakeUps } from '../../../src/timeouts/engine/timeout-processor';
 import { type WorkItem } from '../../../src/timeouts/model/timeout';
 import { ManualClock } from '../../support/manual-clock';
 
