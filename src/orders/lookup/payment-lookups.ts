@@ -220,7 +220,7 @@ export function readConfirmation(answer: QueryOutcome): Finding {
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'UNKNOWN':
-      return unknown(answer);
+      return unknownFinding(answer);
     case 'OPEN':
     case 'CLOSED':
     case 'REFUNDED':
@@ -246,10 +246,10 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'NOT_FOUND':
       if (Number.isNaN(answer.providerNow?.getTime()))
-        return unknown({ reason: 'the provider returned an invalid time' });
+        return unknownFinding({ reason: 'the provider returned an invalid time' });
       return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
     case 'UNKNOWN':
-      return unknown(answer);
+      return unknownFinding(answer);
     default:
       return assertNever(answer);
   }
@@ -273,7 +273,7 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
 }
 
 function stillOpen(close: CloseOutcome): Finding {
-  if (close.type === 'UNKNOWN') return unknown({ ...close, reason: `close: ${close.reason}` });
+  if (close.type === 'UNKNOWN') return unknownFinding({ ...close, reason: `close: ${close.reason}` });
   return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to the close, and still says OPEN` };
 }
 
@@ -298,10 +298,11 @@ function closed(answer: string, evidence: PaymentEvidence | undefined): Finding 
 function readPaid(answer: PaidOutcome): Finding {
   const read = readPayment(answer);
   if ('payment' in read) return read.payment;
-  return unknown({ reason: `the provider says PAID, but ${read.problem}`, needsPerson: true });
+  return unknownFinding({ reason: `the provider says PAID, but ${read.problem}`, needsPerson: true });
 }
 
-function unknown({ reason, retryAfterMs, needsPerson, paused }: Omit<UnknownOutcome, 'type'>): Finding {
+/** `outage` is for the circuit breaker alone. The wait does not depend on it. */
+function unknownFinding({ reason, retryAfterMs, needsPerson, paused }: Omit<UnknownOutcome, 'type'>): Finding {
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   return { type: 'UNKNOWN', reason, ...wait, ...(needsPerson && { needsPerson }), ...(paused && { paused }) };
 }

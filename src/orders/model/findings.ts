@@ -142,7 +142,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** After this time without a result, runs count, so that what waits is parked with an alert at some time. */
+/** After this time without a result, runs count, so that what waits is parked with an alert. Refunds and payment watches, too. */
 export const MAX_DEFER_MS = 24 * HOUR;
 
 /**

@@ -411,7 +411,7 @@ function waitForAnswer(
   { reason, retryAfterMs = 0, paused, needsPerson }: Extract<RefundAnswer, { type: 'UNKNOWN' }>,
   waitedMs: number,
 ): Extract<RefundDecision, { type: 'retry' }> {
-  const wait = retry(reason, Math.max(unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE)));
+  const wait = retry(reason, Math.max(refundUnknownMs(waitedMs), Math.min(retryAfterMs, MINUTE)));
   if (paused) return { ...wait, unasked: true };
   return needsPerson || waitedMs > MAX_DEFER_MS ? { type: 'retry', counted: true, reason } : wait;
 }
@@ -423,7 +423,7 @@ function pendingMs(waitedMs: number): number {
 }
 
 /** The recovery of a provider must be noticed within seconds, but one that stays unavailable must not be flooded. */
-function unknownMs(waitedMs: number): number {
+function refundUnknownMs(waitedMs: number): number {
   if (waitedMs < 5 * MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }
