@@ -1,16 +1,8 @@
-import {
-  BOOKED_STATUSES,
-  type AttemptStatus,
-  accountOfAttempt,
-  type PaymentAttempt,
-  type PaymentNames,
-} from '../../src/orders/model/order';
+import { accountOfAttempt, isBooked, type PaymentAttempt, type PaymentNames } from '../../src/orders/model/order';
 import { type HandledPayment } from '../../src/orders/model/decide-claim';
 import { type UnmatchedRow } from './unmatched-table';
 
 type Remembered = Omit<HandledPayment, 'reference' | 'isOther'> & PaymentNames;
-
-const REMEMBERED: readonly AttemptStatus[] = [...BOOKED_STATUSES, 'DUPLICATE'];
 
 /** The table of handled payments of one run, as src/orders/sql/handled-payments.ts fills and reads it. */
 export class HandledTable {
@@ -19,7 +11,7 @@ export class HandledTable {
   /** What an order had that is erased or purged. */
   rememberBooked(attempts: readonly PaymentAttempt[]): void {
     const named = attempts.filter(({ reference }) => !reference.startsWith('erased:'));
-    const booked = named.filter(({ status }) => REMEMBERED.includes(status));
+    const booked = named.filter(isBooked);
     const seconds = attempts.filter((one) => !one.registered && one.reference === one.transactionId);
     const firsts = named.filter(({ registered, paidSource }) => registered && paidSource === 'provider');
     const refunds = seconds
@@ -27,13 +19,17 @@ export class HandledTable {
       .flatMap((second) =>
         firsts
           .filter(({ provider }) => provider === second.provider)
-          .map(({ reference, merchantAccount, resolvedAccount }) => ({
-            ...fateOf(second),
-            reference,
-            merchantAccount: resolvedAccount ?? merchantAccount,
-          })),
+          .map((first) => ({ ...fateOf(second), ...nameOf(first) })),
       );
-    this.rows = [...this.rows, ...booked.map(fateOf), ...refunds];
+    const certain = attempts.filter((one) => isBooked(one) && one.paidSource === 'provider');
+    const others = named
+      .filter(({ status }) => status === 'DUPLICATE')
+      .flatMap((other) =>
+        certain
+          .filter(({ provider }) => provider === other.provider)
+          .map((one) => ({ ...fateOf(one), ...nameOf(other), fate: 'booked' as const })),
+      );
+    this.rows = [...this.rows, ...booked.map(fateOf), ...others, ...refunds];
   }
 
   /** What a person has settled that belongs to no attempt. */
@@ -79,14 +75,17 @@ function isUnresolved(row: Remembered, { merchantAccount }: PaymentNames): boole
   return row.merchantAccount === null || merchantAccount === null;
 }
 
+function nameOf(attempt: PaymentAttempt): Pick<Remembered, 'reference' | 'merchantAccount'> {
+  return { reference: attempt.reference, merchantAccount: accountOfAttempt(attempt) };
+}
+
 function fateOf(attempt: PaymentAttempt): Remembered {
   const { provider, reference, transactionId, status, orderId } = attempt;
-  const isConfirmed = attempt.paidSource === 'provider' || status === 'DUPLICATE';
   return {
     ...{ provider, reference, merchantAccount: accountOfAttempt(attempt), transactionId, orderId },
     amount: attempt.paidAmount,
     currency: attempt.paidCurrency,
-    source: isConfirmed ? 'provider' : 'report',
+    source: attempt.paidSource ?? 'report',
     fate: status === 'SETTLED' ? 'settled' : status === 'REFUNDED' ? 'refunded' : 'booked',
   };
 }

@@ -161,7 +161,7 @@ export interface HandledPayment extends AttemptKey {
   /** Null: a person has settled it without an order. */
   readonly orderId: string | null;
   readonly source: PaidSource;
-  /** Null: unknown, because it was another name of the payment. */
+  /** Null: not known. */
   readonly amount: bigint | null;
   readonly currency: string | null;
   /** It had another transaction id under this reference, so it is another payment if a provider says so. */

@@ -386,7 +386,8 @@ export function rememberSettledSql(schema: string, which: string): string {
 /**
  * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
  * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
- * Of a payment that was refunded in part, the part has a row of its own.
+ * Of a payment that was refunded in part, the part has a row of its own. Another name of a payment is stored with that
+ * payment's transaction id: only a report may have given it that name, which may be the reference of another payment.
  */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
   const refunded = (what: string, attempt: string): string => `(SELECT ${what} FROM ${schema}.refund r
@@ -394,17 +395,23 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
        AND r.merchant_account = ${attempt}.merchant_account)`;
   const isRefunded = (attempt: string): string => `EXISTS ${refunded('1', attempt)}`;
   const isPart = `${refunded('sum(r.amount)', 'a')} < a.paid_amount`;
-  const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
+  const booked = BOOKED_STATUSES.map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment
            (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
-           CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
+           COALESCE(a.paid_source, 'report'),
            CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isPart} THEN 'booked'
                 WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
      WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(p.provider, p.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), p.paid_amount, p.paid_currency, 'provider', 'booked', p.order_id
+      FROM ${schema}.payment_attempt p JOIN ${schema}.payment_attempt a USING (order_id, provider)
+     WHERE p.order_id = ANY($1::text[]) AND p.status IN (${booked}) AND p.paid_source = 'provider'
+           AND a.status = 'DUPLICATE' AND ${isOpenName}
     UNION ALL
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), ${refunded('sum(r.amount)', 'a')}, a.paid_currency, 'provider', 'refunded', a.order_id

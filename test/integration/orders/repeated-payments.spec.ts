@@ -100,6 +100,28 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-second')).toHaveLength(1);
   });
 
+  it.each([
+    ['erased', erase],
+    ['purged', purge],
+  ])(
+    'is kept under a name that only a report had given to the payment of an order which was %s',
+    async (what, forget) => {
+      const [reference, mistaken] = [`named-${what}`, `misnamed-${what}`];
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.shop.markPaid.execute({
+        ...{ orderId, ...desk.attempt(mistaken), amount: 1_999, currency: 'EUR' },
+        transactionId: reference,
+      });
+      await desk.confirm(orderId, reference);
+      expect(await desk.attemptsOf(orderId)).toEqual([`${reference} PAID`, `${mistaken} DUPLICATE`]);
+      await forget(orderId);
+      await notify(mistaken, 1_999n, `t-${reference}`);
+      expect(await desk.openOf(mistaken)).toEqual([]);
+      await notify(mistaken);
+      expect(await desk.openOf(mistaken)).toMatchObject([{ reason: 'unknown-order', amount: 1_999 }]);
+    },
+  );
+
   it('that was only reported does not hide the word of its provider', async () => {
     const orderId = await desk.placed();
     await desk.report(orderId, 'r-claimed');
