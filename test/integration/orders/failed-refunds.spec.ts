@@ -319,6 +319,24 @@ describe('a refund that fails after it succeeded', () => {
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', amount: 8_001, orderId: id }]);
   });
 
+  it.each([
+    ['erased', eraseOrder],
+    ['purged', purgeOrder],
+  ])('is told to nobody if a person has paid the buyer back before the order was %s', async (what, forget) => {
+    const reference = `f-by-hand-${what}`;
+    const id = await desk.placed();
+    await desk.shop.cancel.execute({ orderId: id });
+    desk.shop.provider.answerRefund(reference, FAILED);
+    await notified(desk.shop, id, reference);
+    await run(id);
+    const [row] = await desk.openOf(reference);
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'wire 4711' }, { by: ANNA });
+    expect(await run(id)).toEqual({ type: 'done' });
+    await forget(desk, id);
+    await news(reference);
+    expect(await desk.openOf(reference)).toEqual([]);
+  });
+
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
     const id = await desk.placed({ attempt: desk.attempt('f-needed') });
     await desk.confirm(id, 'f-needed');
