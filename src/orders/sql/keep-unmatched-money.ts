@@ -386,9 +386,9 @@ export function rememberSettledSql(schema: string, which: string): string {
 /**
  * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
  * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
- * Of a payment that was refunded in part, the part has a row of its own. What a person has paid back instead of the
- * provider has no evidence; nothing that the provider says of it later matters. Another name of a payment is stored with that
- * payment's transaction id: only a report may have given it that name, which may be the reference of another payment.
+ * Of a payment that was refunded in part, the part has a row of its own. A refund that a person has made instead of the
+ * provider has no evidence, and nothing that the provider says of it later matters. Another name of a payment is stored
+ * with the payment's transaction id: only a report may have given it that name, which may be another payment's reference.
  */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
   const refunded = (what: string, attempt: string): string => `(SELECT ${what} FROM ${schema}.refund r
