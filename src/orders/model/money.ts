@@ -212,7 +212,11 @@ function misnamedReports(
   if (!isFree || money.source !== 'provider') return [];
   const isItsName = (one: PaymentAttempt): boolean =>
     isSameAttempt(one, money) || one.reference === money.transactionId;
-  return holders.filter((one) => isSettledReport(one) && !isItsName(one));
+  // An id that is the reference of the attempt would hide each further payment under it.
+  const isConfused = (one: PaymentAttempt): boolean => isSettledReport(one) || one.transactionId === money.reference;
+  return holders.filter(
+    (one) => one.status === 'SETTLED' && one.paidSource !== 'provider' && isConfused(one) && !isItsName(one),
+  );
 }
 
 /**

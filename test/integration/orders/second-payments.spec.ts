@@ -300,6 +300,15 @@ describe('a second payment under one reference', () => {
       expect([await statusOf(id), await rowsOf('x-2')]).toEqual(['PAID', ['x-2 attempt-mismatch 100 kept']]);
     });
 
+    it('is not hidden by a report that a person has settled and that called the reference a transaction', async () => {
+      const id = await ordered('called');
+      await report(id, 'made-up', 30, 'called');
+      await settleRow('made-up');
+      await notify('called', 'called-1', 30);
+      await notify('called', 'called-2', 30);
+      expect((await attemptsOf(id)).sort()).toEqual(['called SETTLED 30', 'called-2 PAID 30', 'made-up SETTLED 30']);
+    });
+
     it('is late if the order was canceled, and a person refunds it by its own id', async () => {
       const id = await ordered('canceled');
       expect(await shop.cancel.execute({ orderId: id })).toMatchObject({ outcome: 'cancelling' });

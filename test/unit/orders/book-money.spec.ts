@@ -97,6 +97,15 @@ describe('booking a payment', () => {
     expect(after.attempts.filter(({ status }) => status === 'PAID')).toEqual([]);
   });
 
+  it('is no second payment because a person has settled a report that called its reference a transaction', () => {
+    const settled = paid({ status: 'SETTLED', paidSource: 'report', registered: false, transactionId: 'a-2' });
+    const before = order({ attempts: [settled, attempt({ reference: 'a-2' })] });
+    const first = bookMoney(before, money({ reference: 'a-2', transactionId: 't-1' }));
+    expect(first.holder).toMatchObject({ reference: 'a-2', status: 'SETTLED', transactionId: 't-1' });
+    const second = bookMoney(first.after, money({ reference: 'a-2', transactionId: 't-2' }));
+    expect(second).toMatchObject({ wasBooked: false, holder: { reference: 't-2', status: 'PAID', paidAmount: 100n } });
+  });
+
   it('settles the attempt that the provider names, too, if a person has settled a report that named another one', () => {
     const confused = paid({ status: 'SETTLED', reference: 'a-2', paidSource: 'report', transactionId: 't-1' });
     for (const named of [attempt(), paid({ paidSource: 'report', transactionId: 't-1' })]) {
