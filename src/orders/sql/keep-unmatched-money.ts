@@ -311,10 +311,10 @@ export function isRepetition(
   return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
 }
 
-/** A transaction id that is only reported does not make a second payment of one that was dealt with. */
+/** A transaction id that is or was only reported does not make a second payment of one that was dealt with. */
 function isMeant(one: HandledPayment, money: Claimed): boolean {
   const isReport = money.source === 'report' && money.isAssigned !== true;
-  return isSameAttempt(one, money) && (isReport || !one.isOther);
+  return isSameAttempt(one, money) && (isReport || one.source === 'report' || !one.isOther);
 }
 
 function isTold({ source }: HandledPayment, money: Claimed): boolean {

@@ -210,6 +210,23 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-late')).toMatchObject([{ reason: 'late', handling: 'kept' }]);
   });
 
+  it('that was settled as a report with an own transaction id pays no order when its provider confirms it', async () => {
+    const id = 'order-of-books';
+    const report = {
+      orderId: id,
+      ...desk.attempt('r-books'),
+      amount: 1_999,
+      currency: 'EUR',
+      transactionId: 'books-1',
+    };
+    expect(await desk.shop.markPaid.execute(report)).toMatchObject({ outcome: 'unknown-order' });
+    await settleRow('r-books');
+    await desk.placed({ id, attempt: desk.attempt('r-books') });
+    await desk.confirm(id, 'r-books');
+    expect([await desk.statusOf(id), await desk.attemptsOf(id)]).toEqual(['PENDING', ['r-books SETTLED']]);
+    expect(await desk.openOf('r-books')).toMatchObject([{ handling: 'kept', source: 'provider' }]);
+  });
+
   it('that was settled before its attempt was registered lets that order close as unpaid', async () => {
     await notify('r-early');
     await settleRow('r-early');
