@@ -99,14 +99,14 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
   const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept')`;
   const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
+  const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
   // An order had it or did not need to decide about it, which is not so anymore.
-  const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
-             AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)}))`;
+  const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept' AND (o.reason IN
+             (${reasonsSql(HELD_MONEY_REASONS)}) OR o.reason = 'unknown-order' AND (${isOther} OR ${isVouched}) AND ${isOfOrder}))`;
   // Such as that it is lost now.
   const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
   const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
-  const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
   const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
   const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
   const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
@@ -197,7 +197,7 @@ function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney)
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }
 
-interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason' | 'orderId'> {
+interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason' | 'orderId' | 'handling'> {
   readonly id: string;
   readonly account: string;
 }
@@ -227,16 +227,15 @@ async function withAccountOf(
   one: UnmatchedMoney,
   known: readonly Known[],
 ): Promise<UnmatchedMoney> {
-  const rows = known.filter(
-    ({ provider, reference, reason, orderId }) =>
-      provider === one.provider &&
-      reference === one.reference &&
-      reason === one.reason &&
-      // Another order may have the reference at another account.
-      (orderId === one.orderId || orderId === null || one.orderId === null),
+  const named = known.filter(
+    ({ provider, reference, reason }) =>
+      provider === one.provider && reference === one.reference && reason === one.reason,
   );
+  // Another order may have the reference at another account.
+  const rows = named.filter(({ orderId }) => orderId === one.orderId || orderId === null || one.orderId === null);
   const account = one.merchantAccount ?? '';
-  if (rows.some((row) => row.account === account)) return one;
+  const isThere = (row: Known): boolean => row.account === account;
+  if (rows.some(isThere)) return one;
   // Of several accounts, none is known to be the one.
   const [only, ...others] = rows;
   if (account === '') return only && others.length === 0 ? { ...one, merchantAccount: only.account } : one;
@@ -244,13 +243,15 @@ async function withAccountOf(
   if (!unresolved) return one;
   // The money of an attempt is stored under the key of that attempt, which never changes.
   if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
+  // What an order has is at the account of its attempt. A row of another order may have the key already.
+  if (unresolved.handling === 'adopted' || named.some(isThere)) return one;
   await tx.query(accountSql(database).resolve, [unresolved.id, account]);
   return one;
 }
 
 const accountSql = statements((schema) => ({
   find: `
-      SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account, p.order_id AS "orderId"
+      SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account, p.order_id AS "orderId", p.handling
         FROM unnest($1::text[], $2::text[], $3::text[]) AS m(provider, reference, reason), LATERAL (
           SELECT * FROM ${schema}.unmatched_payment o
            WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`,

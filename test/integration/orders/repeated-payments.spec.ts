@@ -173,6 +173,23 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.rowsOf('r-word')).toEqual(['unknown-order settled']);
   });
 
+  it.each([
+    ['its provider confirms it', 'r-early-confirmed', 1_999n, 't-1'],
+    ['another amount is confirmed', 'r-early-other', 2_500n, 't-1'],
+  ])('that came before its order, which was purged, is kept if %s', async (_, reference, amount, transactionId) => {
+    if (amount === 2_500n) await notify(reference, 1_999n, transactionId);
+    else await desk.report(`order-of-${reference}`, reference);
+    const orderId = await desk.placed({ id: `order-of-${reference}`, attempt: desk.attempt(reference) });
+    await settleUntilDone(desk.shop, [orderId]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.rowsOf(reference)).toEqual(['unknown-order adopted']);
+    await purge(orderId);
+    await notify(reference, amount, transactionId);
+    expect(await desk.openOf(reference)).toMatchObject([{ handling: 'kept', amount: Number(amount) }]);
+    await notify(reference, 1_999n, 't-second');
+    expect(await desk.openOf('t-second')).toMatchObject([{ handling: 'kept', amount: 1_999 }]);
+  });
+
   it('is acknowledged if it is reported again for its erased order', async () => {
     const orderId = await paid('r-again');
     await erase(orderId);

@@ -204,6 +204,37 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect([await statusOf(id), await refundsOf(id), await openOf('early-null')]).toEqual(['PAID', [], []]);
   });
 
+  it('hides no payment to another account that came under the same reference', async () => {
+    const id = newOrder().id;
+    expect(await report(id, 'two')).toMatchObject({ outcome: 'unknown-order' });
+    await placed({ id });
+    await settleUntilDone(shop, [id]);
+    expect(await notify('two', 't-two', 'main')).toBe('accepted');
+    expect([await statusOf(id), await attemptsOf(id), await openOf('two')]).toEqual(['PAID', ['main PAID'], []]);
+    expect(await notify('two', 't-other', 'shop-2')).toBe('accepted');
+    expect(await openOf('two')).toEqual(['unknown-order kept']);
+  });
+
+  it('is stored although another order has a row at its account, and its own has one without', async () => {
+    const id = newOrder().id;
+    expect(await report(id, 'key', 500, 't-first')).toMatchObject({ outcome: 'unknown-order' });
+    await placed({ id, attempt: { ...attempt('key'), merchantAccount: 'main' } });
+    await register(id, 'first', 'main');
+    expect(await notify('first', 't-first', 'main', 500n)).toBe('accepted');
+    const told = {
+      orderId: 'never-placed',
+      ...attempt('key'),
+      merchantAccount: 'main',
+      amount: 1_499,
+      currency: 'EUR',
+    };
+    expect(await shop.markPaid.execute(told)).toMatchObject({ outcome: 'unknown-order' });
+    const [row] = (await shop.unmatched.list()).filter(({ orderId }) => orderId === 'never-placed');
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire 4711' });
+    expect(await notify('key', 't-key', 'main', 1_499n)).toBe('accepted');
+    expect(await openOf('key')).toContain('unknown-order kept');
+  });
+
   it('is refunded under the number that it had before its account was known', async () => {
     const id = await placed({ merchantId: 'refunder', attempt: attempt('numbered') });
     await expire(id);
