@@ -114,6 +114,7 @@ function book(world: World, late: LatePath, order: LockedOrder, money: Money, bo
     case 'insufficient':
       if (order.status === 'CLOSING' && money.source === 'provider')
         world.engine.schedule(paymentTimeout(order.id), world.agenda.now);
+      if (booking.holder.status === 'SETTLED') return;
       return keep(world, order, { ...money, ...heldBy(booking.holder, money) }, decision.reason);
     case 'already-paid':
     case 'surplus':

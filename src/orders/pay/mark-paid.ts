@@ -264,7 +264,9 @@ export class MarkPaid {
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
     if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
-    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
+    // Settled money is no part of the price.
+    const isHeld = booking.holder.status !== 'SETTLED';
+    if (isHeld && (outcome === 'amount-mismatch' || outcome === 'currency-mismatch')) {
       await this.claims.keep({ ...held, money: { ...held.money, ...heldBy(booking) } }, outcome);
     }
     return { outcome, order: await this.transaction.view(tx, order.id) };

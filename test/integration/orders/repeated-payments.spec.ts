@@ -288,6 +288,17 @@ describe('a payment whose order was erased or purged, or that was settled withou
     }
   });
 
+  it('that was settled before its attempt was registered waits for nobody if its order has a part of the price', async () => {
+    await notify('r-beside');
+    await settleRow('r-beside');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-beside') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('r-part') });
+    await desk.confirm(orderId, 'r-part', 500);
+    await desk.confirm(orderId, 'r-beside');
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['r-beside SETTLED', 'r-part PAID']);
+    expect([await desk.openOf('r-beside'), await desk.rowsOf('r-part')]).toEqual([[], ['amount-mismatch waiting']]);
+  });
+
   it('that was settled before its attempt was registered is shown to a person if it is confirmed with another amount', async () => {
     await notify('r-grown');
     await settleRow('r-grown');
