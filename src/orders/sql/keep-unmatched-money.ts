@@ -255,7 +255,12 @@ const accountSql = statements((schema) => ({
         FROM unnest($1::text[], $2::text[], $3::text[]) AS m(provider, reference, reason), LATERAL (
           SELECT * FROM ${schema}.unmatched_payment o
            WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`,
-  resolve: `UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''`,
+  resolve: `
+      WITH resolved AS (
+        UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''
+        RETURNING ${schema}.payment_name(provider, reference) AS reference)
+      UPDATE ${schema}.handled_payment h SET merchant_account = $2 FROM resolved p
+       WHERE h.reference = p.reference AND h.merchant_account = '' AND h.fate = 'settled' AND h.order_id IS NULL`,
 }));
 
 /** The table with the key of the hashes, which nobody needs to read but the service. */

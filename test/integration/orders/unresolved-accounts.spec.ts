@@ -235,6 +235,20 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect(await openOf('key')).toContain('unknown-order kept');
   });
 
+  it('stays settled when a notification tells the account, until a person reopens it', async () => {
+    expect(await report('nobody', 'told')).toMatchObject({ outcome: 'unknown-order' });
+    const [row] = (await shop.unmatched.list()).filter(({ reference }) => reference === 'told');
+    const settlement = { id: row?.id ?? '', reason: 'paid back by wire 4711' };
+    await shop.settleUnmatched.execute(settlement);
+    expect(await notify('told', 't-told')).toBe('accepted');
+    const id = await placed({ attempt: { ...attempt('told'), merchantAccount: 'main' } });
+    expect(await notify('told', 't-told')).toBe('accepted');
+    expect([await attemptsOf(id), await openOf('told')]).toEqual([['main SETTLED'], ['unknown-order kept']]);
+    expect(await shop.unmatched.reopen(settlement)).toMatchObject({ outcome: 'reopened' });
+    await settleUntilDone(shop, [id]);
+    expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['main PAID']]);
+  });
+
   it('is refunded under the number that it had before its account was known', async () => {
     const id = await placed({ merchantId: 'refunder', attempt: attempt('numbered') });
     await expire(id);
