@@ -176,8 +176,9 @@ export class NoteUnmatchedMoney {
   }
 
   /**
-   * The payments that another order also counts on. For a refund, also those under a reference that was refunded before its
-   * order was erased or purged: the number of the refund is the same, so the provider would say that it is done.
+   * The payments that another order also counts on. For a refund, also those that a person has settled, and those under a
+   * reference that was refunded before its order was erased or purged: the number of the refund is the same, so the
+   * provider would say that it is done.
    */
   async disputed(
     tx: EntityManager,
@@ -186,10 +187,12 @@ export class NoteUnmatchedMoney {
   ): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts, handled } = await this.store.samePayments(tx, payments);
-    const refunded = isForRefund ? handled.filter(({ fate }) => fate === 'refunded') : [];
-    return payments.filter(
-      (payment) => isElsewhere(payment, attempts) || refunded.some((one) => isSameAttempt(one, payment)),
-    );
+    const gone = isForRefund ? handled : [];
+    const settled = gone.filter(({ fate }) => fate === 'settled');
+    const isGone = (payment: PaymentAttempt): boolean =>
+      gone.some((one) => one.fate === 'refunded' && isSameAttempt(one, payment)) ||
+      wasElsewhere(settled, { ...payment, source: 'provider' });
+    return payments.filter((payment) => isElsewhere(payment, attempts) || isGone(payment));
   }
 }
 

@@ -249,6 +249,19 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['main PAID']]);
   });
 
+  it('is not refunded automatically if the account shows that a person has settled it', async () => {
+    const told = { orderId: 'nobody', ...attempt('shown'), merchantAccount: 'main', amount: 500, currency: 'EUR' };
+    expect(await shop.markPaid.execute(told)).toMatchObject({ outcome: 'unknown-order' });
+    const [row] = (await shop.unmatched.list()).filter(({ reference }) => reference === 'shown');
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire 4711' });
+    const id = await placed({ attempt: attempt('shown') });
+    for (const account of [null, 'main']) expect(await notify('shown', 't-1', account, 500n)).toBe('accepted');
+    expect(await openOf('shown')).toContain('attempt-mismatch kept');
+    expect(await notify('shown', 't-2')).toBe('accepted');
+    expect([await statusOf(id), await refundsOf(id)]).toEqual(['PAID', []]);
+    expect(await openOf('shown')).toContain('surplus kept');
+  });
+
   it('is refunded under the number that it had before its account was known', async () => {
     const id = await placed({ merchantId: 'refunder', attempt: attempt('numbered') });
     await expire(id);
