@@ -131,7 +131,7 @@ export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from
 export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';
-export { PAYMENT_NAME_KEY } from './sql/keep-unmatched-money';
+export { PAYMENT_NAME_KEY } from './sql/handled-payments';
 export {
   orderEntities,
   OrderEntity,

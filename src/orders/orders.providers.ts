@@ -31,7 +31,8 @@ import {
 } from './retention/purge';
 import { ErasePersonalData } from './retention/purge-orders';
 import { ContestedRows } from './sql/attempts';
-import { SettledPayments, KeepUnmatchedMoney } from './sql/keep-unmatched-money';
+import { KeepUnmatchedMoney } from './sql/keep-unmatched-money';
+import { SettledPayments } from './sql/handled-payments';
 import { InsertOrders } from './sql/insert-orders';
 import { OrderMerchants, ReadAttempts } from './sql/order-rows';
 import { OrderStore } from './sql/order-store';

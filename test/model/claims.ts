@@ -27,7 +27,7 @@ import {
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
-import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/keep-unmatched-money';
+import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 

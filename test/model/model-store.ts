@@ -20,7 +20,7 @@ import { type AttemptFinding, withFindings } from '../../src/orders/model/findin
 import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/model/unmatched-money';
 import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
-import { isHandled, isRepetition } from '../../src/orders/sql/keep-unmatched-money';
+import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
 import { type Transition, type TransitionCause } from '../../src/orders/model/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';

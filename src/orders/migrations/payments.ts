@@ -1,5 +1,5 @@
 import { indexMigrationOf, type Migration, migrationOf } from '../../database';
-import { rememberSettledSql } from '../sql/keep-unmatched-money';
+import { rememberSettledSql } from '../sql/handled-payments';
 import { ATTEMPT_STATUSES } from '../model/order';
 
 const STATUSES = `'CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN', 'REFUNDING', 'REFUNDED'`;

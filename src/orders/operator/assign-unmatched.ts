@@ -18,7 +18,7 @@ import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/orde
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { LIMITS } from '../model/order-policies';
-import { isHandled } from '../sql/keep-unmatched-money';
+import { isHandled } from '../sql/handled-payments';
 import {
   evidenceOfUnmatched,
   namesOf,

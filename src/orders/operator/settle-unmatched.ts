@@ -16,7 +16,7 @@ import {
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
 import { refundTimeout } from '../model/new-order';
 import { neededPayments } from '../model/decide-claim';
-import { SettledPayments } from '../sql/keep-unmatched-money';
+import { SettledPayments } from '../sql/handled-payments';
 import {
   type UnmatchedPayment,
   UnmatchedRows,

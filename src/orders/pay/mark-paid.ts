@@ -13,7 +13,7 @@ import {
   type PaymentAttempt,
 } from '../model/order';
 import { type LockedOrderContext, applyStep, OrderTransaction, writeBooking } from '../sql/order-transaction';
-import { isHandled, isSettledBefore, wasElsewhere } from '../sql/keep-unmatched-money';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import {
   type HandledPayment,
   type SamePayments,

@@ -14,7 +14,7 @@ import {
   toAttempt,
   toOrder,
 } from './order-rows';
-import { type HandledRow, handledSql, NAMED, namesParameters, handledOf } from './keep-unmatched-money';
+import { type HandledRow, handledSql, NAMED, namesParameters, handledOf } from './handled-payments';
 
 export interface LockedBatch {
   readonly now: Date;

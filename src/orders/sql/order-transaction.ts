@@ -12,7 +12,7 @@ import {
   type OrderView,
   isUndecided,
 } from '../model/order';
-import { isHandled } from './keep-unmatched-money';
+import { isHandled } from './handled-payments';
 import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';

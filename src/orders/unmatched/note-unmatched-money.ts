@@ -24,7 +24,7 @@ import {
 } from '../model/order';
 import { reconcileTimeout } from '../model/new-order';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isHandled, isSettledBefore, wasElsewhere } from '../sql/keep-unmatched-money';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { OrderStore } from '../sql/order-store';
 import {
   type LockedContext,

@@ -1,0 +1,203 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
+import { Database, statements, storableText } from '../../database';
+import { type HandledPayment } from '../model/decide-claim';
+import {
+  BOOKED_STATUSES,
+  accountOfAttempt,
+  type AttemptKey,
+  isSameAttempt,
+  type PaidSource,
+  type PaymentNames,
+} from '../model/order';
+
+/** The table with the key of the hashes, which nobody needs to read but the service. */
+export const PAYMENT_NAME_KEY = 'payment_name_key';
+
+export interface HandledRow extends Pick<HandledPayment, 'provider' | 'reference' | 'fate' | 'source' | 'currency'> {
+  readonly account: string;
+  readonly order_id: string | null;
+  readonly amount: string | null;
+  readonly is_other: boolean;
+  /** Its account is known on one side only, and no transaction id proves that both are one. */
+  readonly is_unresolved: boolean;
+}
+
+type Claimed = AttemptKey & { readonly source: PaidSource; readonly isAssigned?: boolean };
+
+/**
+ * Whether a person or another order has dealt with this payment, so that no order may count on it. A mere report about an
+ * erased or purged order does not outweigh the word of a provider.
+ */
+export function isHandled(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return dealtWith(handled, money).length > 0;
+}
+
+/** Whether the provider confirms what a person has settled and no order had. Its order books it as settled. */
+export function isSettledBefore(handled: readonly HandledPayment[], money: Claimed): boolean {
+  const fates = dealtWith(handled, money).map(({ fate }) => fate);
+  return money.source === 'provider' && fates.length > 0 && fates.every((fate) => fate === 'settled');
+}
+
+/**
+ * Whether the provider confirms a payment that an order had, too, before it was erased or purged, or that a person has
+ * settled. A mere report did not take it from this order, but a person must find out whose money it is, and whether it is
+ * still there.
+ */
+export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return money.source === 'provider' && money.isAssigned !== true && handled.some((one) => isMeant(one, money));
+}
+
+function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
+  return handled.filter((one) => isMeant(one, money) && (one.fate === 'settled' || isTold(one, money)));
+}
+
+/**
+ * Whether this is a repetition of a payment that needs nothing more. Another amount does not repeat it, and the word of a
+ * provider does not repeat a report.
+ */
+export function isRepetition(
+  handled: readonly HandledPayment[],
+  money: Claimed & { readonly amount: bigint; readonly currency: string },
+): boolean {
+  const isSame = ({ amount, currency }: HandledPayment): boolean =>
+    amount === null || (amount === money.amount && currency === money.currency);
+  return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
+}
+
+/** A transaction id that is or was only reported does not make a second payment of one that was dealt with. */
+function isMeant(one: HandledPayment, money: Claimed): boolean {
+  const isReport = money.source === 'report' && money.isAssigned !== true;
+  return isSameAttempt(one, money) && (isReport || one.source === 'report' || !one.isOther);
+}
+
+function isTold({ source }: HandledPayment, money: Claimed): boolean {
+  return source === 'provider' || money.source === 'report';
+}
+
+/** SQL: the names of payments; `namesParameters` has the parameters. */
+export const NAMED = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
+
+export function namesParameters(names: readonly PaymentNames[]): unknown[] {
+  return [
+    names.map(({ provider }) => provider),
+    names.map(({ reference }) => reference),
+    names.map((name) => accountOfAttempt(name) ?? ''),
+    names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+  ];
+}
+
+/**
+ * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON.
+ * `is_other`: one reference with two transaction ids.
+ */
+export function handledSql(schema: string): string {
+  const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
+  const rows = `SELECT o.*, false AS is_other FROM ${schema}.handled_payment o`;
+  return `
+    SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
+             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other,
+             'is_unresolved', (h.merchant_account = n.account OR h.transaction = x.reference
+               OR x.transaction IN (h.transaction, h.reference)) IS NOT TRUE))
+      FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
+           LATERAL (
+             SELECT o.*, (o.transaction = x.transaction) IS FALSE AS is_other FROM ${schema}.handled_payment o WHERE o.reference = x.reference
+             UNION ALL ${rows} WHERE o.reference = x.transaction
+             UNION ALL ${rows} WHERE o.transaction = x.reference
+             UNION ALL ${rows} WHERE o.transaction = x.transaction OFFSET 0) h
+     WHERE h.merchant_account = n.account OR '' IN (h.merchant_account, n.account)`;
+}
+
+/** Without an account, one reference may be two payments, unless the same order had it. */
+export function handledOf(
+  rows: readonly HandledRow[] | null | undefined,
+  orderId: string | null = null,
+): HandledPayment[] {
+  const isKnown = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
+    !isUnresolved || (id !== null && id === orderId);
+  return (rows ?? []).filter(isKnown).map(toHandled);
+}
+
+function toHandled(row: HandledRow): HandledPayment {
+  const { provider, reference, account, fate, source, currency } = row;
+  const merchantAccount = account === '' ? null : account;
+  const amount = row.amount === null ? null : BigInt(row.amount);
+  const what = { provider, reference, merchantAccount, fate, source, currency, amount };
+  return { ...what, orderId: row.order_id, isOther: row.is_other };
+}
+
+/** SQL: stores what is left of settled unmatched money. @param which a condition on the row `p` */
+export function rememberSettledSql(schema: string, which: string): string {
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate)
+    SELECT ${schema}.payment_name(p.provider, p.reference),
+           ${schema}.payment_name(p.provider, p.evidence->>'transactionId'), p.merchant_account, p.amount, p.currency,
+           p.source, 'settled'
+      FROM ${schema}.unmatched_payment p WHERE ${which}`;
+}
+
+/**
+ * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
+ * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
+ * Of a payment that was refunded in part, the part has a row of its own. A refund that a person has made instead of the
+ * provider has no evidence, and nothing that the provider says of it later matters. Another name of a payment is stored
+ * with the payment's transaction id: only a report may have given it that name, which may be another payment's reference.
+ */
+export function rememberBookedSql(schema: string, isOpenName: string): string {
+  const refunded = (what: string, attempt: string): string => `(SELECT ${what} FROM ${schema}.refund r
+     WHERE r.provider = ${attempt}.provider AND r.reference = ${attempt}.reference
+       AND r.merchant_account = ${attempt}.merchant_account AND r.evidence IS NOT NULL)`;
+  const isRefunded = (attempt: string): string => `EXISTS ${refunded('1', attempt)}`;
+  const isPart = `${refunded('sum(r.amount)', 'a')} < a.paid_amount`;
+  const booked = BOOKED_STATUSES.map((status) => `'${status}'`).join(', ');
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
+           COALESCE(a.paid_source, 'report'),
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isPart} THEN 'booked'
+                WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
+      FROM ${schema}.payment_attempt a
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(p.provider, p.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), p.paid_amount, p.paid_currency, 'provider', 'booked', p.order_id
+      FROM ${schema}.payment_attempt p JOIN ${schema}.payment_attempt a USING (order_id, provider)
+     WHERE p.order_id = ANY($1::text[]) AND p.status IN (${booked}) AND p.paid_source = 'provider'
+           AND a.status = 'DUPLICATE' AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), ${refunded('sum(r.amount)', 'a')}, a.paid_currency, 'provider', 'refunded', a.order_id
+      FROM ${schema}.payment_attempt a
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND a.status <> 'SETTLED' AND ${isPart} AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(s.provider, s.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), s.paid_amount, s.paid_currency, 'provider', 'refunded', s.order_id
+      FROM ${schema}.payment_attempt s JOIN ${schema}.payment_attempt a USING (order_id, provider)
+     WHERE s.order_id = ANY($1::text[]) AND s.reference = s.transaction_id AND NOT s.registered AND ${isRefunded('s')}
+           AND a.registered AND a.paid_source = 'provider' AND ${isOpenName}`;
+}
+
+@Injectable()
+export class SettledPayments {
+  constructor(private readonly database: Database) {}
+
+  /** @param id of the row in unmatched_payment. */
+  async remember(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(settledSql(this.database).remember, [id]);
+  }
+
+  async forget(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(settledSql(this.database).forget, [id]);
+  }
+}
+
+const settledSql = statements((schema) => ({
+  remember: rememberSettledSql(schema, 'p.id = $1'),
+  forget: `
+      DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
+       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
+             AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`,
+}));
