@@ -121,7 +121,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
       patch(
         'orders/lookup/payment-lookups.js',
         // Where a query is read, and not where a reported payment is confirmed.
-        'return unknown(answer);\n        default:',
+        'return unknownFinding(answer);\n        default:',
         "return closed('UNKNOWN', {});\n        default:",
       ),
     ],
