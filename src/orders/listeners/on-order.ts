@@ -195,6 +195,8 @@ class OrderListenerHandler implements TimeoutHandlerBatch<Answer> {
     try {
       const event = payload as unknown as OrderEvent;
       await this.call(event, { attempt, signal, ...(traceparent === undefined ? {} : { traceparent }) });
+      // It may have given up what it was doing.
+      if (signal.aborted) throw new Error('the call did not end before its signal aborted');
       return { type: 'heard' };
     } catch (error) {
       const { message, stack } = error instanceof Error ? error : new Error(String(error));
