@@ -50,6 +50,9 @@ const builtOnServers = async (signal) => prepareRun(['rabbitmq-plain', 'postgres
 /** @type {Prepare} */
 const onServers = async (signal) => prepareRun(['rabbitmq-plain', 'postgres'], { signal, builds: [] });
 
+/** @type {Prepare} */
+const onPostgres = async (signal) => prepareRun(['postgres'], { signal, builds: [] });
+
 /** What the program starts is the build. @type {Prepare} */
 const scenarioServers = async (signal) => ({ ...(await builtOnServers(signal)), SCENARIOS_BUILT: 'yes' });
 
@@ -131,6 +134,13 @@ const suites = {
     options: '--runs N  --weaker-runs N  --seed N  --variant NAME  --workers N',
     nightly: ['--runs', '1000000'],
     run: program('test/model/main.ts'),
+  },
+  simulation: {
+    about: 'worlds of the whole service in virtual time, on PostgreSQL, with a simulated broker and bank',
+    takes: '5 min',
+    options: '--worlds N  --seed N  --trace people|all',
+    nightly: ['--worlds', '2000'],
+    run: program('test/simulation/main.ts', onPostgres),
   },
   mutation: {
     about: 'changes of the decisions that no unit test notices',

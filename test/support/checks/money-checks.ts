@@ -42,7 +42,7 @@ interface Held {
  */
 export function moneyProblems({ ledger, claims, openRows }: MoneyFacts): string[] {
   const payments = ledger.map((entry): Held => {
-    const isIts = (fact: PaymentFact): boolean => isSamePayment(fact, entry);
+    const isIts = (fact: PaymentFact): boolean => isSamePayment(fact, entry) && !isNamedBetter(fact, entry, ledger);
     return { entry, claims: claims.filter(isIts), rows: openRows.filter(isIts) };
   });
   return [
@@ -105,6 +105,13 @@ function isSamePayment(
     ...{ provider, reference },
     ...{ merchantAccount: merchantAccount ?? '', transactionId: transactionId ?? '' },
   });
+}
+
+/** Several payments have one reference: the one that is named by its transaction is meant. */
+function isNamedBetter(fact: PaymentFact, entry: LedgerEntry, ledger: readonly LedgerEntry[]): boolean {
+  const names = [fact.transactionId, fact.reference];
+  const isNamed = ({ transactionId }: LedgerEntry): boolean => transactionId !== null && names.includes(transactionId);
+  return !isNamed(entry) && ledger.some((other) => isNamed(other) && isSamePayment(fact, other));
 }
 
 /** A payment may have two names. An account that is not known may be any. */

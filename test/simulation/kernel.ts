@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { Random } from '../model/random';
+import { Sessions } from './sessions';
+import { acting, type Actor, real, seedRandomness, VirtualTime } from './virtual-time';
+
+/** Something outside of the service that may happen next. */
+interface Step {
+  readonly label: string;
+  readonly actor: Actor | undefined;
+  readonly run: () => Promise<void> | void;
+}
+
+/** What a world is made of. */
+export interface KernelOptions {
+  readonly seed: number;
+  /** Epoch milliseconds. */
+  readonly startMs: number;
+  /** The database of the world. */
+  readonly url: string;
+}
+
+/**
+ * Decides by a seed what happens next: which statement PostgreSQL gets, what the broker and the banks do, which timer fires.
+ * One thing happens at a time, and time moves only when nothing else can happen, so equal seeds give equal worlds.
+ */
+export class Kernel {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: string[] = [];
+  readonly sessions: Sessions;
+  /** How late timers of instances may be, milliseconds. */
+  lateMs = 0;
+  steps = 0;
+  private readonly hash = createHash('sha256');
+  private readonly waiting: Step[] = [];
+
+  private constructor(options: KernelOptions) {
+    this.random = new Random(options.seed);
+    this.time = new VirtualTime(options.startMs, () => Math.floor(this.lateMs * this.random.next()));
+    this.sessions = new Sessions(this.time, (line) => this.say(line));
+  }
+
+  /** From now on, the process lives in this world. */
+  static async open(options: KernelOptions): Promise<Kernel> {
+    const kernel = new Kernel(options);
+    await kernel.sessions.open(options.url);
+    await kernel.sessions.tellTime();
+    kernel.time.install();
+    seedRandomness(new Random(options.seed));
+    return kernel;
+  }
+
+  close(): Promise<void> {
+    return this.sessions.close();
+  }
+
+  /** The same for equal worlds. */
+  get digest(): string {
+    return this.hash.copy().digest('hex').slice(0, 16);
+  }
+
+  say(line: string): void {
+    const text = `${new real.Date(this.time.now).toISOString().slice(11, 23)} ${line}`;
+    this.hash.update(text);
+    this.trace.push(text);
+  }
+
+  /** Looks at the database from outside. */
+  query<T>(sql: string, values?: unknown[]): Promise<T[]> {
+    return this.sessions.ask<T>(sql, values);
+  }
+
+  /** Happens when it is drawn. */
+  step(label: string, run: () => Promise<void> | void): void {
+    const actor = acting.getStore();
+    if (actor?.isAlive !== false) this.waiting.push({ label, actor, run });
+  }
+
+  /** Resolves when it is drawn. */
+  turn(label: string): Promise<void> {
+    return new Promise((resolve) => this.step(label, resolve));
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.time.after(ms, resolve));
+  }
+
+  /** Runs until nothing can happen before `untilMs`. @throws Error after too many steps. */
+  async run(untilMs: number, maxSteps = 200_000): Promise<void> {
+    for (const endsAt = this.steps + maxSteps; this.steps < endsAt;) {
+      await settled();
+      if (await this.sessions.resume()) continue;
+      if (await this.happen()) continue;
+      const at = Math.min(this.time.next, this.sessions.nextLockTimeout);
+      await this.moveTo(Math.min(at, untilMs));
+      if (at > untilMs) return;
+      if (!(await this.sessions.timeOutLock())) this.time.takeDue(this.random)?.();
+      this.steps += 1;
+    }
+    throw new Error(`the world does not come to rest within ${maxSteps} steps`);
+  }
+
+  /** The instance is gone with all that it does. PostgreSQL notices, and rolls back. */
+  async crash(actor: Actor): Promise<void> {
+    actor.isAlive = false;
+    this.say(`${actor.name} crashes`);
+    this.time.drop(actor);
+    for (const step of this.waiting.filter((one) => one.actor === actor)) this.remove(step);
+    await this.sessions.drop(actor);
+  }
+
+  /** One of the things that can happen now. False: there is none. */
+  private async happen(): Promise<boolean> {
+    const mayRun = (actor: Actor | undefined): boolean => !actor || actor.stalledUntil <= this.time.now;
+    const choices = [
+      ...this.sessions.ready(mayRun).map((session) => () => this.sessions.execute(session)),
+      ...this.waiting.filter(({ actor }) => mayRun(actor)).map((step) => () => this.perform(step)),
+    ];
+    const choice = choices[choices.length <= 1 ? 0 : this.random.between(0, choices.length - 1)];
+    if (!choice) return false;
+    this.steps += 1;
+    await choice();
+    return true;
+  }
+
+  private async perform(step: Step): Promise<void> {
+    this.remove(step);
+    this.say(step.label);
+    await step.run();
+  }
+
+  private remove(step: Step): void {
+    this.waiting.splice(this.waiting.indexOf(step), 1);
+  }
+
+  private async moveTo(at: number): Promise<void> {
+    if (at <= this.time.now) return;
+    this.time.moveTo(at);
+    await this.sessions.tellTime();
+  }
+}
+
+/** Everything that follows from the last step without waiting for anybody has run. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => real.setImmediate(() => real.setImmediate(resolve)));
+}

@@ -1,0 +1,196 @@
+import { Inventory, type NewOrder } from '../../src';
+import { Database } from '../../src/database';
+import { type UnmatchedPayment } from '../../src/public/orders';
+import { type Bank, type BankPayment } from './bank';
+import { type Stage } from './stage';
+
+/** What each piece of the only SKU starts with. */
+export const STOCK = 5;
+
+const PRICE = 100n;
+
+/** Everybody who does something on this day. */
+export function sendPeople(stage: Stage, bank: Bank): void {
+  const { random } = stage;
+  stage.send(() => deliverStock(stage));
+  const orders = random.between(3, 5);
+  const shop = new Shop(stage, bank, orders);
+  for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
+  if (random.chance(0.6)) stage.send(() => new Operator(stage, bank, orders).work());
+}
+
+function deliverStock(stage: Stage): Promise<unknown> {
+  return stage.ask('stock arrives', (_orders, app) => {
+    const { manager } = app.get(Database).dataSource;
+    return app.get(Inventory).setStock(manager, 'A', STOCK);
+  });
+}
+
+/** The back end of a shop, and its buyers. */
+class Shop {
+  constructor(
+    private readonly stage: Stage,
+    private readonly bank: Bank,
+    private readonly orders: number,
+  ) {}
+
+  async sell(id: string): Promise<void> {
+    const { stage } = this;
+    const { random } = stage;
+    await stage.pause(0, 20);
+    const order = this.draw(id);
+    const placed = await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
+    if (!placed || placed.outcome === 'rejected') return;
+    stage.lines.set(id, order.lines ?? []);
+    for (let number = random.pick([3, 1], [1, 2]); number > 0; number--)
+      stage.send(() => this.offer(id, `${id}-r${number}`));
+    if (random.chance(0.15)) stage.send(() => this.cancel(id));
+    if (random.chance(0.1)) stage.send(() => this.extend(id));
+    if (random.chance(0.2)) stage.send(() => this.look(id));
+  }
+
+  private draw(id: string): NewOrder {
+    const { random } = this.stage;
+    const lines = random.chance(0.7) ? [{ sku: 'A', quantity: random.between(1, 2), unitAmount: PRICE }] : [];
+    return { id, amount: PRICE, currency: 'EUR', lines, autoClose: !random.chance(0.1) };
+  }
+
+  /** One attempt to pay, which some shops forget to register, or register late. */
+  private async offer(orderId: string, reference: string): Promise<void> {
+    const { stage, bank } = this;
+    const { random } = stage;
+    await stage.pause(0, random.pick([3, 0], [1, 10]));
+    const registers = random.pick([8, 'before'], [1, 'late'], [1, 'never']);
+    if (registers === 'before' && !(await this.register(orderId, reference))) return;
+    bank.open(reference, PRICE);
+    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, reference)));
+    for (let times = random.pick([1, 0], [5, 1], [1, 2]); times > 0; times--) {
+      await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
+      const payment = await this.pay(reference);
+      if (payment && random.chance(0.35)) stage.send(() => this.report(orderId, payment));
+    }
+  }
+
+  private async register(orderId: string, reference: string): Promise<boolean> {
+    const attempt = { orderId, provider: this.bank.name, reference };
+    const result = await this.stage.ask(`the shop registers ${reference}`, (orders) => orders.registerAttempt(attempt));
+    return result !== undefined && result.outcome !== 'rejected';
+  }
+
+  private async pay(reference: string): Promise<BankPayment | undefined> {
+    const { kernel, random } = this.stage;
+    await kernel.turn(`a buyer wants to pay ${reference}`);
+    return this.bank.pay(reference, random.pick([8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]));
+  }
+
+  /** Reports are late, repeated, and sometimes wrong. */
+  private async report(orderId: string, { reference, transactionId, amount }: BankPayment): Promise<void> {
+    const { stage } = this;
+    const { random } = stage;
+    const other = `o${random.between(1, this.orders)}`;
+    const told = {
+      orderId: random.chance(0.1) ? other : orderId,
+      reference: random.pick([12, reference], [1, `${other}-r1`], [1, `made-up-${random.between(1, 3)}`]),
+      ...random.pick<{ transactionId?: string }>(
+        [6, { transactionId }],
+        [4, {}],
+        [1, { transactionId: `book-${orderId}` }],
+      ),
+    };
+    const payment = { provider: this.bank.name, amount, currency: 'EUR', ...told };
+    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) {
+      await stage.pause(0, 40);
+      const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
+      await stage.ask(what, (orders) => orders.markPaid(payment));
+    }
+  }
+
+  private async cancel(orderId: string): Promise<void> {
+    await this.stage.pause(0, 60);
+    await this.stage.ask(`a buyer cancels ${orderId}`, (orders) => orders.cancel({ orderId }));
+  }
+
+  private async extend(orderId: string): Promise<void> {
+    await this.stage.pause(0, 40);
+    await this.stage.ask(`the shop extends ${orderId}`, (orders) => orders.extendDeadline({ orderId, byMs: 20_000 }));
+  }
+
+  private async look(orderId: string): Promise<void> {
+    await this.stage.pause(0, 60);
+    await this.stage.ask(`the page looks for ${orderId}`, (orders) => orders.checkPayment(orderId));
+  }
+}
+
+type Act = (row: UnmatchedPayment | undefined, orderId: string) => Promise<unknown>;
+
+/** Looks at what waits for a person, and does something about it; careful, but not always wise. */
+class Operator {
+  constructor(
+    private readonly stage: Stage,
+    private readonly bank: Bank,
+    private readonly orders: number,
+  ) {}
+
+  async work(): Promise<void> {
+    const { stage } = this;
+    const { random } = stage;
+    for (let acts = random.between(1, 6); acts > 0; acts--) {
+      await stage.pause(5, 40);
+      const rows = (await stage.ask('an operator looks', (orders) => orders.unmatched.list())) ?? [];
+      const row = stage.oneOf(rows.filter(({ handling }) => handling === 'kept'));
+      const act = random.pick<Act>(
+        [3, (open) => this.settle(open)],
+        [1, (open) => this.refund(open)],
+        [1, (open, orderId) => this.assign(open, orderId)],
+        [1, (_open, orderId) => this.revive(orderId)],
+        [1, (_open, orderId) => this.close(orderId)],
+        [1, (_open, orderId) => this.erase(orderId)],
+      );
+      await act(row, row?.orderId ?? `o${random.between(1, this.orders)}`);
+    }
+  }
+
+  /** First the money, then the word. */
+  private async settle(row: UnmatchedPayment | undefined): Promise<void> {
+    // Of the others, an order may need the money.
+    if (!row || !['late', 'surplus', 'unknown-order'].includes(row.reason)) return;
+    if (!this.bank.wire(row.reference, idOf(row))) return;
+    const settlement = { id: row.id, reason: 'wired' };
+    await this.stage.ask(`an operator settles ${row.reference} (${row.reason})`, (orders) =>
+      orders.unmatched.settle(settlement),
+    );
+  }
+
+  private async refund(row: UnmatchedPayment | undefined): Promise<void> {
+    if (!row?.orderId) return;
+    const { orderId, provider, reference } = row;
+    const refund = { orderId, provider, reference, reason: 'the buyer asked' };
+    await this.stage.ask(`an operator refunds ${reference} of ${orderId}`, (orders) => orders.refund(refund));
+  }
+
+  private async assign(row: UnmatchedPayment | undefined, orderId: string): Promise<void> {
+    if (row?.reason !== 'unknown-order') return;
+    const assignment = { id: row.id, orderId, reason: 'it is the order of this buyer' };
+    await this.stage.ask(`an operator assigns ${row.reference} to ${orderId}`, (orders) =>
+      orders.unmatched.assign(assignment),
+    );
+  }
+
+  private async revive(orderId: string): Promise<void> {
+    await this.stage.ask(`an operator revives ${orderId}`, (orders) => orders.revive({ orderId, reason: 'asked' }));
+  }
+
+  private async close(orderId: string): Promise<void> {
+    await this.stage.ask(`an operator closes ${orderId}`, (orders) => orders.close({ orderId, reason: 'asked' }));
+  }
+
+  private async erase(orderId: string): Promise<void> {
+    const request = { orderId, reason: 'the buyer asked' };
+    await this.stage.ask(`an operator erases ${orderId}`, (orders) => orders.erasePersonalData(request));
+  }
+}
+
+function idOf({ evidence }: UnmatchedPayment): string | undefined {
+  const { transactionId } = (evidence ?? {}) as { readonly transactionId?: unknown };
+  return typeof transactionId === 'string' ? transactionId : undefined;
+}

@@ -1,0 +1,297 @@
+import { type Socket } from 'node:net';
+import { Client } from 'pg';
+import { acting, type Actor, real, type VirtualTime } from './virtual-time';
+
+type Answer = { readonly value: unknown } | { readonly error: Error };
+
+interface Statement {
+  readonly session: Session;
+  readonly label: string;
+  readonly send: () => Promise<unknown>;
+  readonly settle: (answer: Answer) => void;
+  answer?: Answer;
+  done?: Promise<void>;
+  /** Since when it waits for a lock. */
+  blockedAt?: number;
+}
+
+/** A connection of an instance to PostgreSQL. */
+export interface Session {
+  readonly id: number;
+  readonly client: Client;
+  readonly actor: Actor | undefined;
+  readonly queue: Statement[];
+  inFlight: Statement | undefined;
+  /** How long its transaction waits for a lock, virtual milliseconds; 0: without end. */
+  lockMs: number;
+}
+
+/** What pg keeps of a connection. */
+interface Connected {
+  readonly processID: number | null;
+  readonly connection: { readonly stream: Socket };
+  readonly connectionParameters: { readonly options?: string };
+}
+
+/** As in the options of a connection. */
+const ACTOR = /sim\.actor=(\S+)/;
+
+type Method = (...args: unknown[]) => unknown;
+
+const prototype = Client.prototype as unknown as Record<'query' | 'connect' | 'end', Method>;
+
+const original = { query: prototype.query, connect: prototype.connect, end: prototype.end };
+
+/** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
+const SUSPICIOUS_MS = 3;
+
+/** All sessions of the instances with PostgreSQL. One statement runs at a time, unless others wait for locks. */
+export class Sessions {
+  /** How many statements were sent. */
+  statements = 0;
+  private readonly all = new Set<Session>();
+  private readonly actors = new Map<string, Actor>();
+  /** Processes of PostgreSQL whose sessions have been closed. */
+  private leaving: number[] = [];
+  private monitor: Client | undefined;
+  private ids = 0;
+
+  constructor(
+    private readonly time: VirtualTime,
+    private readonly say: (line: string) => void,
+  ) {}
+
+  async open(url: string): Promise<void> {
+    const client = new Client({ connectionString: url });
+    await original.connect.call(client);
+    this.monitor = client;
+    takeOver(this);
+  }
+
+  async close(): Promise<void> {
+    Object.assign(prototype, original);
+    await this.monitor?.end();
+  }
+
+  /** On a connection of the world's own. */
+  async ask<T>(sql: string, values?: unknown[]): Promise<T[]> {
+    const result = await original.query.call(this.monitor, sql, values);
+    return (result as { rows: T[] }).rows;
+  }
+
+  /** PostgreSQL has the world's time from now on. */
+  async tellTime(): Promise<void> {
+    await this.ask("SELECT setval('sim.instant', $1)", [Math.floor(this.time.now)]);
+  }
+
+  /** When a transaction begins that begins now. */
+  instant(): string {
+    return new real.Date(this.time.now).toISOString();
+  }
+
+  /** Its connections are known by the name in their options, whoever opens them. */
+  introduce(actor: Actor): void {
+    this.actors.set(actor.name, actor);
+  }
+
+  of(client: Client): Session {
+    for (const session of this.all) if (session.client === client) return session;
+    const [, name = ''] = ACTOR.exec(connectedOf(client).connectionParameters.options ?? '') ?? [];
+    const session: Session = {
+      ...{ id: ++this.ids, client, actor: this.actors.get(name), queue: [], inFlight: undefined, lockMs: 0 },
+    };
+    this.all.add(session);
+    return session;
+  }
+
+  /** Called when a connection has opened. */
+  opened(session: Session): void {
+    connectedOf(session.client).connection.stream.once('close', () => this.closed(session.client));
+  }
+
+  /** What has not been sent fails; pg sees to what was. */
+  closed(client: Client): void {
+    const session = [...this.all].find((one) => one.client === client);
+    if (!session) return;
+    this.all.delete(session);
+    const pid = pidOf(session);
+    if (pid !== null) this.leaving.push(pid);
+    for (const { settle } of session.queue.splice(0))
+      settle({ error: new Error('Connection terminated unexpectedly') });
+  }
+
+  submit(session: Session, label: string, send: () => Promise<unknown>): Promise<unknown> {
+    // Nothing that a crashed instance awaits ever comes.
+    if (acting.getStore()?.isAlive === false) return new Promise(() => undefined);
+    return new Promise((resolve, reject) => {
+      const settle = (answer: Answer): void => ('error' in answer ? reject(answer.error) : resolve(answer.value));
+      session.queue.push({ session, label, send, settle });
+    });
+  }
+
+  /** Those whose next statement can be sent. */
+  ready(mayRun: (actor: Actor | undefined) => boolean): Session[] {
+    return [...this.all].filter(({ queue, inFlight, actor }) => queue.length > 0 && !inFlight && mayRun(actor));
+  }
+
+  async execute(session: Session): Promise<void> {
+    const statement = session.queue.shift();
+    if (!statement) return;
+    session.inFlight = statement;
+    this.statements += 1;
+    statement.done = statement.send().then(
+      (value) => void (statement.answer = { value }),
+      (error: Error) => void (statement.answer = { error }),
+    );
+    if (await this.isAnswered(statement)) return this.deliver(statement);
+    statement.blockedAt = this.time.now;
+    this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
+  }
+
+  /** One that waited for a lock has its answer now. False: there is none. */
+  async resume(): Promise<boolean> {
+    await this.untilLeft();
+    for (const { inFlight } of this.all) {
+      if (!inFlight || !(await this.isAnswered(inFlight))) continue;
+      this.deliver(inFlight);
+      return true;
+    }
+    return false;
+  }
+
+  get nextLockTimeout(): number {
+    return Math.min(Infinity, ...[...this.all].map(lockTimeoutOf));
+  }
+
+  /** Ends a wait for a lock as PostgreSQL would, by the virtual clock. False: none is over. */
+  async timeOutLock(): Promise<boolean> {
+    const session = [...this.all].find((one) => lockTimeoutOf(one) <= this.time.now);
+    const statement = session?.inFlight;
+    if (!session || !statement) return false;
+    await this.ask('SELECT pg_cancel_backend($1)', [pidOf(session)]);
+    await statement.done;
+    if (statement.answer && 'error' in statement.answer)
+      Object.assign(statement.answer.error, { code: '55P03', message: 'canceling statement due to lock timeout' });
+    this.deliver(statement);
+    return true;
+  }
+
+  /** PostgreSQL has ended all sessions of the actor when this resolves. */
+  async drop(actor: Actor): Promise<void> {
+    for (const session of [...this.all].filter((one) => one.actor === actor)) {
+      session.queue.length = 0;
+      this.closed(session.client);
+      connectedOf(session.client).connection.stream.destroy();
+    }
+    await this.untilLeft();
+  }
+
+  /** Their locks are free. */
+  private async untilLeft(): Promise<void> {
+    if (this.leaving.length === 0) return;
+    const pids = this.leaving.splice(0);
+    await this.ask('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [pids]);
+    const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
+    while (((await this.ask<{ sessions: number }>(left, [pids]))[0]?.sessions ?? 0) > 0);
+  }
+
+  private deliver(statement: Statement): void {
+    const { session, answer, label, settle } = statement;
+    if (!answer) return;
+    session.inFlight = undefined;
+    this.say(`${nameOf(session)}: ${label}${'error' in answer ? ` ! ${answer.error.message}` : ''}`);
+    settle(answer);
+  }
+
+  /** False: it waits for a lock. */
+  private async isAnswered(statement: Statement): Promise<boolean> {
+    const pid = pidOf(statement.session);
+    const blocked = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS blocked';
+    for (;;) {
+      await within(SUSPICIOUS_MS, statement.done);
+      if (statement.answer) return true;
+      if (pid === null) continue;
+      const [row] = await this.ask<{ blocked: boolean }>(blocked, [pid]);
+      if (statement.answer) return true;
+      if (row?.blocked) return false;
+    }
+  }
+}
+
+function connectedOf(client: Client): Connected {
+  return client as unknown as Connected;
+}
+
+function pidOf(session: Session): number | null {
+  return connectedOf(session.client).processID;
+}
+
+function nameOf({ actor, id }: Session): string {
+  return `${actor?.name ?? 'somebody'} session ${id}`;
+}
+
+function lockTimeoutOf({ inFlight, lockMs }: Session): number {
+  return inFlight?.blockedAt === undefined || lockMs === 0 ? Infinity : inFlight.blockedAt + lockMs;
+}
+
+async function within(ms: number, done: Promise<void> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = real.setTimeout(resolve, ms)));
+  await Promise.race([done, late]);
+  real.clearTimeout(timer);
+}
+
+/** Puts the sessions between pg and everybody who uses it. */
+function takeOver(sessions: Sessions): void {
+  prototype.query = function (this: Client, ...args: unknown[]): unknown {
+    return withCallback(args, (given) => submitQuery(sessions, this, given));
+  };
+  prototype.connect = function (this: Client, ...args: unknown[]): unknown {
+    const connect = async (): Promise<Client> => {
+      await original.connect.call(this);
+      sessions.opened(sessions.of(this));
+      return this;
+    };
+    return withCallback(args, () => sessions.submit(sessions.of(this), 'connect', connect));
+  };
+  prototype.end = function (this: Client, ...args: unknown[]): unknown {
+    sessions.closed(this);
+    return original.end.apply(this, args);
+  };
+}
+
+/** Methods of pg take a callback, or return a promise. */
+function withCallback(args: unknown[], work: (given: unknown[]) => Promise<unknown>): unknown {
+  const last = args.at(-1);
+  if (typeof last !== 'function') return work(args);
+  const callback = last as (error: unknown, result?: unknown) => void;
+  work(args.slice(0, -1)).then(
+    (result) => callback(null, result),
+    (error: unknown) => callback(error),
+  );
+  return undefined;
+}
+
+const BEGIN = /^(?:START TRANSACTION|BEGIN)\b/i;
+
+const LOCK_LIMIT = /SET LOCAL lock_timeout = (\d+)/;
+
+/** They would count real time. */
+const SERVER_LIMITS = /; SET LOCAL (?:statement_timeout|lock_timeout|idle_in_transaction_session_timeout) = \d+/g;
+
+function submitQuery(sessions: Sessions, client: Client, [query, ...values]: unknown[]): Promise<unknown> {
+  const session = sessions.of(client);
+  const isText = typeof query === 'string';
+  const text = isText ? query : (query as { text?: string }).text;
+  if (text === undefined) throw new Error('only statements are simulated, no cursors or streams');
+  const label = text.replace(/\s+/g, ' ').trim().slice(0, 110);
+  if (!BEGIN.test(text)) {
+    return sessions.submit(session, label, () => original.query.call(client, query, ...values) as Promise<unknown>);
+  }
+  session.lockMs = Number(LOCK_LIMIT.exec(text)?.[1] ?? 0);
+  return sessions.submit(session, label, async () => {
+    const sql = `${text.replace(SERVER_LIMITS, '')}; SET LOCAL sim.begun = '${sessions.instant()}'`;
+    const results = (await original.query.call(client, sql)) as unknown[];
+    return results[0];
+  });
+}

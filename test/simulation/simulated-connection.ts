@@ -1,0 +1,337 @@
+import { EventEmitter } from 'node:events';
+import { IllegalOperationError } from 'amqplib';
+import { BrokerRefusal, type Consumer, type Message, type Queue, type SimulatedBroker } from './simulated-broker';
+import { acting, type Actor } from './virtual-time';
+
+class FakeStream extends EventEmitter {
+  closed = false;
+
+  destroy(): void {
+    this.closed = true;
+    this.emit('close');
+  }
+}
+
+export class SimulatedConnection extends EventEmitter {
+  readonly connection = { serverProperties: { version: '4.1.0' }, stream: new FakeStream() };
+  readonly channels = new Set<SimulatedChannel>();
+  isOpen = true;
+
+  constructor(
+    readonly broker: SimulatedBroker,
+    readonly name: string,
+    readonly actor: Actor | undefined,
+  ) {
+    super();
+  }
+
+  async createChannel(): Promise<SimulatedChannel> {
+    return this.newChannel();
+  }
+
+  async createConfirmChannel(): Promise<SimulatedChannel> {
+    return this.newChannel();
+  }
+
+  private async newChannel(): Promise<SimulatedChannel> {
+    if (!this.isOpen) throw new IllegalOperationError('Connection closed', '');
+    const channel = new SimulatedChannel(this);
+    this.channels.add(channel);
+    return channel;
+  }
+
+  async close(): Promise<void> {
+    if (!this.isOpen) throw new IllegalOperationError('Connection closed', '');
+    await this.broker.kernel.turn(`broker: ${this.name} closes`);
+    this.end();
+    this.emit('close');
+  }
+
+  /** The network is gone. */
+  lose(): void {
+    if (!this.isOpen) return;
+    this.end();
+    if (this.actor && !this.actor.isAlive) return;
+    const error = new Error('read ECONNRESET');
+    this.emit('error', error);
+    this.emit('close', error);
+  }
+
+  private end(): void {
+    this.isOpen = false;
+    this.broker.connections.delete(this);
+    this.connection.stream.closed = true;
+    for (const channel of this.channels) channel.end();
+    this.connection.stream.emit('close');
+  }
+}
+
+interface Op {
+  readonly label: string;
+  readonly isQuick: boolean;
+  readonly run: () => unknown;
+  readonly done: (error: Error | undefined, value?: unknown) => void;
+}
+
+export class SimulatedChannel extends EventEmitter {
+  isOpen = true;
+  private readonly ops: Op[] = [];
+  private isScheduled = false;
+  private tags = 0;
+  private limit = Infinity;
+  private readonly unacked = new Map<
+    number,
+    { readonly consumer: Consumer | undefined; readonly queue: Queue; readonly message: Message }
+  >();
+  private readonly consumers = new Map<string, Consumer>();
+
+  constructor(private readonly connection: SimulatedConnection) {
+    super();
+  }
+
+  private get broker(): SimulatedBroker {
+    return this.connection.broker;
+  }
+
+  get hasRoom(): boolean {
+    return this.isOpen && this.unacked.size < this.limit;
+  }
+
+  private ask<T>(label: string, run: () => T, isQuick = true): Promise<T> {
+    if (!this.isOpen) throw new IllegalOperationError('Channel closed', '');
+    return new Promise((resolve, reject) => {
+      this.ops.push({
+        label,
+        isQuick,
+        run,
+        done: (error, value) => (error ? reject(error) : resolve(value as T)),
+      });
+      this.schedule();
+    });
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.ops.length === 0) return;
+    this.isScheduled = true;
+    this.broker.kernel.step(`broker: ${this.connection.name} ${this.ops[0]?.label}`, () => {
+      this.isScheduled = false;
+      let op = this.ops.shift();
+      while (op) {
+        this.perform(op);
+        op = op.isQuick && this.ops[0]?.isQuick === true ? this.ops.shift() : undefined;
+      }
+      this.schedule();
+    });
+  }
+
+  private perform(op: Op): void {
+    if (!this.isOpen) return;
+    try {
+      op.done(undefined, op.run());
+    } catch (error) {
+      op.done(error as Error);
+      this.end();
+      this.emit('error', error);
+      this.emit('close');
+    }
+  }
+
+  assertExchange(name: string, type: string, options?: Record<string, unknown>): Promise<unknown> {
+    return this.ask('declares', () => (this.broker.assertExchange(name, type, options), { exchange: name }));
+  }
+
+  checkExchange(name: string): Promise<unknown> {
+    return this.ask('checks', () => {
+      if (!this.broker.exchanges.has(name)) throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${name}'`);
+    });
+  }
+
+  deleteExchange(name: string): Promise<unknown> {
+    return this.ask('deletes', () => void this.broker.exchanges.delete(name));
+  }
+
+  assertQueue(name: string, options?: Record<string, unknown>): Promise<unknown> {
+    return this.ask('declares', () => {
+      this.broker.assertQueue(name, options);
+      const queue = this.queueOf(name);
+      return { queue: name, messageCount: queue.messages.length, consumerCount: queue.consumers.length };
+    });
+  }
+
+  checkQueue(name: string): Promise<unknown> {
+    return this.ask('checks', () => {
+      const queue = this.queueOf(name);
+      return { queue: name, messageCount: queue.messages.length, consumerCount: queue.consumers.length };
+    });
+  }
+
+  bindQueue(queue: string, source: string, key: string): Promise<unknown> {
+    return this.ask('binds', () => this.broker.bind(source, queue, false, key));
+  }
+
+  bindExchange(destination: string, source: string, key: string): Promise<unknown> {
+    return this.ask('binds', () => this.broker.bind(source, destination, true, key));
+  }
+
+  prefetch(count: number): Promise<unknown> {
+    return this.ask('prefetch', () => void (this.limit = count));
+  }
+
+  consume(
+    name: string,
+    deliver: (message: unknown) => void,
+    options: { noAck?: boolean; consumerTag?: string } = {},
+  ): Promise<unknown> {
+    return this.ask('consumes', () => {
+      const queue = this.queueOf(name);
+      const consumer: Consumer = {
+        tag: options.consumerTag ?? `tag-${++this.tags}`,
+        channel: this,
+        queue,
+        noAck: options.noAck ?? false,
+        deliver,
+      };
+      this.consumers.set(consumer.tag, consumer);
+      queue.consumers.push(consumer);
+      this.broker.offer(queue);
+      return { consumerTag: consumer.tag };
+    });
+  }
+
+  cancel(tag: string): Promise<unknown> {
+    return this.ask('cancels', () => this.removeConsumer(tag));
+  }
+
+  get(name: string): Promise<unknown> {
+    return this.ask('gets', () => {
+      const queue = this.queueOf(name);
+      const message = queue.messages.shift();
+      if (!message) return false;
+      return this.handedOut(queue, message, undefined);
+    });
+  }
+
+  publish(
+    exchange: string,
+    key: string,
+    content: Buffer,
+    options: Record<string, unknown>,
+    confirmed?: (error: unknown) => void,
+  ): boolean {
+    void this.ask(
+      `publishes to ${exchange} ${key}`,
+      () => {
+        if (exchange !== '' && !this.broker.exchanges.has(exchange))
+          throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${exchange}'`);
+        const isRouted = this.broker.publish(exchange, key, content, options);
+        if (!isRouted && options.mandatory === true)
+          this.emit('return', { properties: options, fields: { routingKey: key }, content });
+        confirmed?.(null);
+      },
+      false,
+    ).catch((error: unknown) => confirmed?.(error));
+    return true;
+  }
+
+  deliver(consumer: Consumer, message: Message): void {
+    const delivery = this.handedOut(consumer.queue, message, consumer);
+    this.broker.kernel.step(`broker: ${this.connection.name} gets ${message.routingKey}`, () => {
+      if (!this.isOpen || !this.consumers.has(consumer.tag)) return;
+      const { actor } = this.connection;
+      if (actor) acting.run(actor, () => consumer.deliver(delivery));
+      else consumer.deliver(delivery);
+    });
+  }
+
+  private handedOut(queue: Queue, message: Message, consumer: Consumer | undefined): unknown {
+    const deliveryTag = ++this.tags;
+    if (!consumer?.noAck) this.unacked.set(deliveryTag, { consumer, queue, message });
+    const headers = { ...message.properties.headers };
+    if (queue.isQuorum && message.deliveries > 0) headers['x-delivery-count'] = message.deliveries;
+    return {
+      content: message.content,
+      fields: {
+        deliveryTag,
+        redelivered: message.redelivered,
+        exchange: message.exchange,
+        routingKey: message.routingKey,
+        consumerTag: consumer?.tag,
+      },
+      properties: { ...message.properties, headers },
+    };
+  }
+
+  ack({ fields }: { fields: { deliveryTag: number } }, allUpTo = false): void {
+    void this.ask('acks', () => this.settle(fields.deliveryTag, allUpTo, () => undefined), false).catch(
+      () => undefined,
+    );
+  }
+
+  nack({ fields }: { fields: { deliveryTag: number } }, allUpTo = false, requeue = true): void {
+    void this.ask(
+      requeue ? 'requeues' : 'dead-letters',
+      () =>
+        this.settle(fields.deliveryTag, allUpTo, (queue, message) =>
+          requeue ? this.giveBack(queue, message) : this.broker.deadLetter(queue, message),
+        ),
+      false,
+    ).catch(() => undefined);
+  }
+
+  private settle(tag: number, allUpTo: boolean, what: (queue: Queue, message: Message) => void): void {
+    const tags = allUpTo ? [...this.unacked.keys()].filter((one) => one <= tag) : [tag];
+    for (const one of tags) {
+      const entry = this.unacked.get(one);
+      if (!entry) throw new BrokerRefusal(406, `PRECONDITION_FAILED - unknown delivery tag ${one}`);
+      this.unacked.delete(one);
+      what(entry.queue, entry.message);
+    }
+    for (const { queue } of this.consumers.values()) this.broker.offer(queue);
+  }
+
+  private giveBack(queue: Queue, message: Message): void {
+    message.redelivered = true;
+    message.deliveries += 1;
+    const limit = queue.args['x-delivery-limit'];
+    if (queue.isQuorum && typeof limit === 'number' && message.deliveries > limit)
+      this.broker.deadLetter(queue, message);
+    else this.broker.enqueue(queue, message, true);
+  }
+
+  private queueOf(name: string): Queue {
+    const queue = this.broker.queues.get(name);
+    if (!queue) throw new BrokerRefusal(404, `NOT_FOUND - no queue '${name}'`);
+    return queue;
+  }
+
+  private removeConsumer(tag: string): void {
+    const consumer = this.consumers.get(tag);
+    if (!consumer) return;
+    this.consumers.delete(tag);
+    const at = consumer.queue.consumers.indexOf(consumer);
+    if (at >= 0) consumer.queue.consumers.splice(at, 1);
+  }
+
+  async waitForConfirms(): Promise<void> {
+    await this.ask('waits', () => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.ask('closes', () => undefined);
+    this.end();
+    this.emit('close');
+  }
+
+  end(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    for (const tag of [...this.consumers.keys()]) this.removeConsumer(tag);
+    const rest = [...this.unacked.values()].reverse();
+    this.unacked.clear();
+    for (const { queue, message } of rest) this.giveBack(queue, message);
+    for (const op of this.ops.splice(0))
+      op.done(new IllegalOperationError('Channel ended, no reply will be forthcoming', ''));
+    if (this.connection.isOpen) return;
+    this.emit('close');
+  }
+}

@@ -1,0 +1,162 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { performance } from 'node:perf_hooks';
+import { type Random } from '../model/random';
+
+/** Who runs: an instance of the service. People, banks, and the broker have none. */
+export interface Actor {
+  readonly name: string;
+  /** False: it crashed. Its timers and statements are gone, and nothing that it awaits ever comes. */
+  isAlive: boolean;
+  /** Until then it neither runs nor sends. */
+  stalledUntil: number;
+  /** By how much its wall clock is wrong, milliseconds. */
+  readonly skewMs: number;
+}
+
+export const acting = new AsyncLocalStorage<Actor>();
+
+/** The clocks and timers of the process, which wait for PostgreSQL. */
+export const real = {
+  setImmediate: globalThis.setImmediate,
+  setTimeout: globalThis.setTimeout,
+  clearTimeout: globalThis.clearTimeout,
+  monotonic: performance.now.bind(performance),
+  Date: globalThis.Date,
+};
+
+interface PendingTimer {
+  readonly id: number;
+  at: number;
+  readonly actor: Actor | undefined;
+  readonly everyMs: number | undefined;
+  readonly run: () => void;
+}
+
+/** Takes the place of the process's clocks and timers. It stands still until somebody moves it. */
+export class VirtualTime {
+  private readonly timers = new Map<number, PendingTimer>();
+  private ids = 0;
+  private readonly startedAt: number;
+
+  /**
+   * @param current epoch milliseconds
+   * @param lateness how late a timer of an instance fires. A busy process is late, and hours in which nothing happens cost
+   *   nothing then.
+   */
+  constructor(
+    private current: number,
+    private readonly lateness: () => number,
+  ) {
+    this.startedAt = current;
+  }
+
+  get now(): number {
+    return this.current;
+  }
+
+  /** When the next timer fires. */
+  get next(): number {
+    let at = Infinity;
+    for (const timer of this.timers.values()) at = Math.min(at, whenOf(timer));
+    return at;
+  }
+
+  moveTo(at: number): void {
+    if (at > this.current) this.current = at;
+  }
+
+  /** One of the timers that are due now. */
+  takeDue(random: Random): (() => void) | undefined {
+    const due = [...this.timers.values()].filter((timer) => whenOf(timer) <= this.current);
+    const timer = due[due.length <= 1 ? 0 : random.between(0, due.length - 1)];
+    if (!timer) return undefined;
+    if (timer.everyMs === undefined) this.timers.delete(timer.id);
+    else timer.at = this.current + timer.everyMs + (timer.actor ? this.lateness() : 0);
+    return () => (timer.actor ? acting.run(timer.actor, timer.run) : timer.run());
+  }
+
+  after(ms: number, run: () => void, everyMs?: number): number {
+    const id = ++this.ids;
+    const actor = acting.getStore();
+    if (actor && !actor.isAlive) return id;
+    const at = this.current + Math.max(ms, 0) + (actor ? this.lateness() : 0);
+    this.timers.set(id, { id, at, actor, everyMs, run });
+    return id;
+  }
+
+  cancel(id: number): void {
+    this.timers.delete(id);
+  }
+
+  /** The timers of one that has crashed. */
+  drop(actor: Actor): void {
+    for (const timer of this.timers.values()) if (timer.actor === actor) this.timers.delete(timer.id);
+  }
+
+  install(): void {
+    const wall = (): number => Math.floor(this.current) + (acting.getStore()?.skewMs ?? 0);
+    const set =
+      (isRepeated: boolean) =>
+      (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): object =>
+        handleOf(this.after(ms, () => run(...args), isRepeated ? Math.max(ms, 1) : undefined));
+    const clear = (timer: unknown): void => this.cancel(idOf(timer));
+    Object.assign(globalThis, {
+      ...{ setTimeout: set(false), clearTimeout: clear, setInterval: set(true), clearInterval: clear },
+      Date: dateAt(wall),
+    });
+    AbortSignal.timeout = (ms) => {
+      const controller = new AbortController();
+      this.after(ms, () =>
+        controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+      );
+      return controller.signal;
+    };
+    const monotonic = (): number => this.current - this.startedAt;
+    Object.defineProperty(performance, 'now', { value: monotonic, configurable: true });
+  }
+}
+
+function whenOf({ at, actor }: PendingTimer): number {
+  return Math.max(at, actor?.stalledUntil ?? 0);
+}
+
+function handleOf(id: number): object {
+  const handle = { id, ref: () => handle, unref: () => handle, hasRef: () => true, [Symbol.toPrimitive]: () => id };
+  return handle;
+}
+
+function idOf(timer: unknown): number {
+  return typeof timer === 'object' && timer !== null ? (timer as { id: number }).id : Number(timer);
+}
+
+/** The class Date of a process whose wall clock says `wall`. */
+function dateAt(wall: () => number): DateConstructor {
+  return new Proxy(real.Date, {
+    construct: (target, args: unknown[]) => Reflect.construct(target, args.length === 0 ? [wall()] : args) as object,
+    apply: () => new real.Date(wall()).toString(),
+    get: (target, name) => (name === 'now' ? wall : (Reflect.get(target, name) as unknown)),
+  });
+}
+
+/** Ids and jitter come from the seed, too. */
+export function seedRandomness(random: Random): void {
+  Math.random = () => random.next();
+  const fill = <T extends NodeJS.ArrayBufferView>(view: T): T => {
+    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = random.between(0, 255);
+    return view;
+  };
+  const randomUUID = (): string => uuidOf(fill(Buffer.alloc(16)).toString('hex'));
+  const randomBytes = (size: number): Buffer => fill(Buffer.alloc(size));
+  // The module's own object: an import is a copy of it.
+  Object.assign(createRequire(__filename)('node:crypto') as object, { randomFillSync: fill, randomUUID, randomBytes });
+  for (const [name, value] of Object.entries({ getRandomValues: fill, randomUUID }))
+    Object.defineProperty(globalThis.crypto, name, { value, configurable: true });
+  syncBuiltinESMExports();
+}
+
+function uuidOf(hex: string): string {
+  const part = (from: number, to: number): string => hex.slice(from, to);
+  return `${part(0, 8)}-${part(8, 12)}-4${part(13, 16)}-a${part(17, 20)}-${part(20, 32)}`;
+}

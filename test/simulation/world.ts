@@ -1,0 +1,176 @@
+import { type OrderTimeoutOptions, Orders } from '../../src';
+import { Random } from '../model/random';
+import { Bank } from './bank';
+import { checkWorld } from './check-world';
+import { Instance } from './instance';
+import { Kernel } from './kernel';
+import { sendPeople } from './people';
+import { type Place } from './place';
+import { SimulatedBroker } from './simulated-broker';
+import { Stage } from './stage';
+
+/** When every world begins, epoch milliseconds. */
+export const START_MS = Date.UTC(2030, 0, 1);
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** People act and things break for so long. Then the world is calm, and all that can be decided is decided. */
+const ACTIVE_MS = 3 * MINUTE;
+
+const CALM_MS = 20 * MINUTE;
+
+/** What became of a world. */
+export interface Story {
+  readonly seed: number;
+  /** What must not be. Empty: nothing. */
+  readonly problems: readonly string[];
+  readonly trace: readonly string[];
+  /** The same for equal worlds. */
+  readonly digest: string;
+  readonly steps: number;
+  readonly statements: number;
+}
+
+/** Plays one world from its beginning to its end. */
+export async function playWorld(seed: number, place: Place): Promise<Story> {
+  await place.empty();
+  const kernel = await Kernel.open({ seed, startMs: START_MS, ...place });
+  const world = new World(kernel, new Random(seed + 1), place);
+  let problems: readonly string[];
+  try {
+    problems = await world.play();
+  } catch (error) {
+    problems = [`the world broke down: ${String((error as Error).stack)}`];
+  } finally {
+    await world.end();
+    await kernel.close();
+  }
+  const { trace, digest, steps, sessions } = kernel;
+  return { seed, problems, trace, digest, steps, statements: sessions.statements };
+}
+
+class World {
+  private readonly stage: Stage;
+  private readonly broker: SimulatedBroker;
+  private readonly bank: Bank;
+  private readonly options: OrderTimeoutOptions;
+  private started = 0;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly random: Random,
+    private readonly place: Place,
+  ) {
+    this.stage = new Stage(kernel, random);
+    this.broker = new SimulatedBroker(kernel, random.chance(0.5));
+    const isTroubled = random.chance(0.5);
+    const traits = { failing: isTroubled ? 0.2 : 0, losing: isTroubled ? 0.1 : 0, pending: 0.3, rejecting: 0.1 };
+    this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
+    this.options = this.drawOptions();
+  }
+
+  async play(): Promise<readonly string[]> {
+    const { kernel, random, stage } = this;
+    this.broker.install();
+    for (let instances = random.pick([4, 1], [1, 2]); instances > 0; instances--) this.start();
+    await kernel.run(START_MS + 5 * SECOND);
+    kernel.lateMs = random.pick([1, 1], [2, 10], [2, 30]) * SECOND;
+    sendPeople(stage, this.bank);
+    if (random.chance(0.4)) stage.send(() => this.breakThings());
+    await kernel.run(START_MS + ACTIVE_MS);
+    await this.calmDown();
+    return [...stage.mishaps, ...(await checkWorld(kernel, stage, this.bank))];
+  }
+
+  async end(): Promise<void> {
+    for (const instance of this.stage.instances) await instance.crash();
+  }
+
+  private async calmDown(): Promise<void> {
+    const { kernel, stage } = this;
+    kernel.say('the world calms down');
+    this.bank.isCalm = true;
+    kernel.lateMs = 2 * MINUTE;
+    for (const { actor } of stage.instances) actor.stalledUntil = 0;
+    if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start();
+    for (let untilMs = ACTIVE_MS + 2 * MINUTE; untilMs <= CALM_MS; untilMs += 3 * MINUTE) {
+      await kernel.run(START_MS + untilMs);
+      if (stage.busy === 0 && (await this.isDecided())) return;
+    }
+  }
+
+  private async isDecided(): Promise<boolean> {
+    const [left] = await this.kernel.query<{ rows: number }>(`
+      SELECT (SELECT count(*) FROM order_timeout.timeout WHERE state = 'pending')::int
+             + (SELECT count(*) FROM order_timeout.outbox)::int AS rows`);
+    return left?.rows === 0;
+  }
+
+  private start(): void {
+    const instance = new Instance(this.kernel, this.broker, `instance-${++this.started}`);
+    this.stage.instances.push(instance);
+    instance.start({ ...this.options, database: { url: urlFor(instance, this.place.url), poolSize: 5 } });
+  }
+
+  private drawOptions(): OrderTimeoutOptions {
+    const { random, bank } = this;
+    const orders = {
+      paymentWindowMs: 30 * SECOND,
+      latePayment: random.pick<'revive-if-stock' | 'refund' | 'keep'>(
+        [2, 'revive-if-stock'],
+        [1, 'refund'],
+        [1, 'keep'],
+      ),
+      surplusPayment: random.pick<'refund' | 'keep'>([2, 'refund'], [1, 'keep']),
+      overpayment: random.pick<'refund-excess' | 'keep'>([1, 'refund-excess'], [1, 'keep']),
+      partialPayment: random.pick<'refund-and-close' | 'park'>([2, 'refund-and-close'], [1, 'park']),
+      lateWatchOffsetsMs: [10 * SECOND, 5 * MINUTE],
+      reminderOffsetsMs: [],
+    };
+    this.kernel.say(`policies: ${JSON.stringify(orders)}`);
+    const sweep = { intervalMs: 20 * SECOND };
+    return {
+      rabbit: { urls: ['amqp://simulated'] },
+      sweep,
+      orders,
+      providers: [bank.adapter()],
+      migrate: false,
+    };
+  }
+
+  private async notify(body: Buffer): Promise<boolean> {
+    const notification = { headers: {}, rawBody: body };
+    try {
+      const reply = await this.stage.someone?.request((app) => app.get(Orders).handleWebhook('bank', notification));
+      this.kernel.say(`the notification ${body.toString()} is answered ${reply?.status}`);
+      return reply?.status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  private async breakThings(): Promise<void> {
+    const { stage, random, kernel } = this;
+    for (let times = random.between(1, 3); times > 0; times--) {
+      await stage.pause(5, 50);
+      // In the middle of what it does.
+      for (let steps = random.between(0, 40); steps > 0; steps--) await kernel.turn('time goes by');
+      const victim = stage.someone;
+      if (!victim) continue;
+      if (random.chance(0.4)) victim.stall(random.between(SECOND, MINUTE));
+      else {
+        await victim.crash();
+        await stage.pause(0, 20);
+        this.start();
+      }
+    }
+  }
+}
+
+/** Says whose connection it is. */
+function urlFor({ actor }: Instance, url: string): string {
+  const own = new URL(url);
+  own.searchParams.set('options', `-c sim.actor=${actor.name}`);
+  return own.toString();
+}
