@@ -42,23 +42,33 @@ export class MissingPackageError extends CodedError {
   }
 }
 
+/** What fails now and then is said to begin to fail at most this often. */
+const REPEAT_MS = 60_000;
+
 /** Logs when something begins to fail and when it works again, once each: what is down fails thousands of times. */
 export class FailureLog {
   private failures = 0;
+  /** That it fails. */
+  private isSaid = false;
+  private saidAt = -Infinity;
 
-  /** @param threshold consecutive failures from which on it fails */
+  /** @param now monotonic, milliseconds @param threshold consecutive failures from which on it fails */
   constructor(
     private readonly logger: Pick<LoggerService, 'log' | 'warn'>,
+    private readonly now: () => number,
     private readonly threshold = 1,
   ) {}
 
   failed(message: string): void {
     this.failures += 1;
-    if (this.failures === this.threshold) this.logger.warn(message);
+    if (this.isSaid || this.failures < this.threshold || this.now() - this.saidAt < REPEAT_MS) return;
+    [this.isSaid, this.saidAt] = [true, this.now()];
+    this.logger.warn(message);
   }
 
   worked(message: string): void {
-    if (this.failures >= this.threshold) this.logger.log(message);
+    if (this.isSaid) this.logger.log(message);
+    this.isSaid = false;
     this.failures = 0;
   }
 }

@@ -85,7 +85,7 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
     private readonly options: Pick<ResolvedWebhookOptions, 'timeoutMs' | 'retryDelaysMs'>,
     private readonly clock: Clock,
   ) {
-    this.failures = new FailureLog(new Logger(`Webhook:${endpoint.name}`));
+    this.failures = new FailureLog(new Logger(`Webhook:${endpoint.name}`), () => clock.monotonic());
     this.signer = new WebhookSigner(endpoint.secrets);
     this.client = new WebhookClient(endpoint, options.timeoutMs, clock);
   }

@@ -302,7 +302,8 @@ export class ResilientProvider implements PaymentProvider {
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);
-    this.failures = new FailureLog(new Logger(`Provider:${inner.name}`), this.options.breakerThreshold);
+    const logger = new Logger(`Provider:${inner.name}`);
+    this.failures = new FailureLog(logger, () => clock.monotonic(), this.options.breakerThreshold);
   }
 
   /** Not limited, because reading a notification makes no call. */

@@ -127,6 +127,23 @@ describe('ResilientProvider', () => {
       expect(lines).toEqual([`warn: begins to fail: ${reason}`, 'log: answers again']);
     });
 
+    it('at most one beginning a minute, of a provider that answers now and then', async () => {
+      const { clock, script, ask } = resilient({ breakerOpenMs: 1 });
+      const failThenAnswer = async (): Promise<void> => {
+        for (const answer of [...Array<typeof down>(10).fill(down), open]) {
+          script.answer = answer;
+          await clock.pass(2);
+          await ask();
+        }
+      };
+      for (let i = 0; i < 5; i++) await failThenAnswer();
+      const once = ['warn: begins to fail: status 503', 'log: answers again'];
+      expect(lines).toEqual(once);
+      await clock.pass(60_000);
+      await failThenAnswer();
+      expect(lines).toEqual([...once, ...once]);
+    });
+
     it('nothing of single failures, and of calls that it never made or that their caller gave up', async () => {
       const { clock, script, provider, ask } = resilient();
       for (let i = 0; i < 10; i++) {
