@@ -198,7 +198,24 @@ export class BrokerExamination {
     const consumed = [...kinds.map((kind) => client.names.workQueue(kind)), client.names.commands];
     for (const queue of [...queues, ...this.delayQueues])
       await this.inTime(queue.name, () => this.queue(inspection, queue));
-    for (const name of consumed) await this.inTime(name, () => this.consumers(inspection, name));
+    const missing: string[] = [];
+    const idle: string[] = [];
+    try {
+      for (const name of consumed) await this.inTime(name, () => this.consumers(inspection, name, missing, idle));
+    } finally {
+      this.unconsumed(missing, idle);
+    }
+  }
+
+  private unconsumed(missing: readonly string[], idle: readonly string[]): void {
+    if (missing.length > 0) {
+      const seen = `Queues are missing: ${missing.join(', ')}.`;
+      this.notes.warning('queue-missing', seen, 'Start an instance: it declares them.');
+    }
+    if (idle.length === 0) return;
+    const remedy =
+      'Start an instance with handlers of these kinds, or see why it does not consume (docs/runbook.md, "A queue does not serve").';
+    this.notes.warning('queue-without-consumer', `Nothing consumes ${idle.join(', ')}.`, remedy);
   }
 
   /** After the first silent queue, the others are not asked: if the broker is stuck, each would take as long. */
@@ -234,19 +251,17 @@ export class BrokerExamination {
     this.notes.error('queue-arguments', capitalized(difference), remedy);
   }
 
-  private async consumers(inspection: BrokerInspection, name: string): Promise<void> {
+  private async consumers(
+    inspection: BrokerInspection,
+    name: string,
+    missing: string[],
+    idle: string[],
+  ): Promise<void> {
     const facts = await inspection.queue(name);
-    if (!facts) {
-      const seen = `The queue ${name} does not exist.`;
-      return this.notes.warning('queue-missing', seen, 'Start an instance: it declares the queue.');
-    }
+    if (!facts) return void missing.push(name);
     this.notes.fact(`queue ${name}`, `${facts.messages} messages, ${facts.consumers} consumers`);
     if (inspection.product.startsWith('RabbitMQ')) this.note(await inspection.consumeRefusal(name));
-    if (facts.consumers > 0) return;
-    const seen = `Nothing consumes the queue ${name} (${facts.messages} messages).`;
-    const remedy =
-      'Start an instance with a handler of this kind, or see why it does not consume (docs/runbook.md, "A queue does not serve").';
-    this.notes.warning('queue-without-consumer', seen, remedy);
+    if (facts.consumers === 0) idle.push(`${name} (${facts.messages} messages)`);
   }
 
   private async parked(inspection: BrokerInspection): Promise<void> {

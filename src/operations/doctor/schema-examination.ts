@@ -78,6 +78,12 @@ export class SchemaExamination {
       this.notes.error('tables-missing', seen, remedy);
     }
     this.rights(facts);
+    if (facts.triggers.length > 0) {
+      const seen = `Triggers that do not belong to this package run in its transactions: ${facts.triggers.join('; ')}.`;
+      const remedy =
+        'If the log tells what one of them refused, correct or drop it (docs/runbook.md, "The database is unavailable").';
+      this.notes.warning('foreign-triggers', seen, remedy);
+    }
     return isComplete && facts.missing.length === 0 && facts.isOpen && facts.lacking.length === 0;
   }
 
@@ -270,6 +276,8 @@ interface Found {
   readonly isThere: boolean;
   /** Whether the database user may use the schema. */
   readonly isOpen: boolean;
+  /** Triggers of our tables with functions outside of our schema. */
+  readonly triggers: readonly string[];
   readonly tables: Readonly<
     Record<string, { readonly columns: readonly string[]; readonly rights: readonly string[] }>
   >;
@@ -279,6 +287,10 @@ interface Found {
 const SQL = `
   SELECT quote_ident(current_user) AS user, current_database() AS database, n.oid IS NOT NULL AS "isThere",
          COALESCE(has_schema_privilege(n.oid, 'USAGE'), false) AS "isOpen",
+         ARRAY(SELECT t.tgname || ' of ' || c.relname || ', by ' || t.tgfoid::regprocedure
+                 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+                WHERE c.relnamespace = n.oid AND p.pronamespace <> n.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'
+                ORDER BY 1) AS triggers,
          COALESCE((SELECT json_object_agg(c.relname, json_build_object(
            'columns', ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
            'rights', CASE c.relkind
