@@ -158,7 +158,7 @@ async function make(build, signal) {
     limitMs: buildLimitMs,
     signal,
     what: `npm run build -- ${build.name}`,
-    remedy: 'fix the errors of the compiler above',
+    remedy: 'fix the errors of the compiler above; if there are none, run it again while the machine is less busy',
   });
   writeFileSync(stampFile(build), stamp);
 }

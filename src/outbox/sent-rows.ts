@@ -156,7 +156,10 @@ export class LateRows {
     lost: LateRow[],
   ): Promise<void> {
     const { dataSource, claims, failures } = this.deps;
-    failures.add('are not confirmed in time, as a queue is sick or the broker hangs; waiting on', overdue.length);
+    failures.add(
+      'are not confirmed in time, as a queue is sick, or the broker is blocked or hangs; waiting on',
+      overdue.length,
+    );
     failures.add('were late and then refused; trying again', failed.length);
     failures.add('were late, and their channel closed; trying again', lost.length);
     const leases = new Map((await claims.extend(dataSource, overdue, LEASE_MS)).map(({ id, lease }) => [id, lease]));
