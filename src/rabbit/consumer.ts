@@ -20,6 +20,8 @@ interface ConsumerDependencies {
   serves(): Promise<boolean>;
 }
 
+const logger = new Logger('Consumer');
+
 /** Consuming takes milliseconds. A quorum queue without a leader never answers. */
 const CONSUME_MS = 10_000;
 
@@ -135,14 +137,19 @@ export class ManualAckConsumer {
   }
 
   private received(channel: Channel, acks: GatheredAcks, message: ConsumeMessage | null): void {
-    // null: the broker canceled the consumer, because the queue was deleted or its leader moved.
-    if (message === null) return void this.kept.reset(channel);
+    if (message === null) return this.canceled(channel);
     acks.delivered(message);
     const delivery = new Delivery(message, acks, (one) => this.acknowledged(one), this.clock.monotonic());
     this.unacknowledged.add(delivery);
     if (this.isStopped) return delivery.acknowledge('requeue');
     if (DROPPED_HEADERS in message.properties) this.deps.onUnreadable(delivery);
     else this.deps.onDelivery(delivery);
+  }
+
+  private canceled(channel: Channel): void {
+    const { queue } = this.deps;
+    logger.warn(`the queue "${queue}" was deleted with what was in it, or its leader moved; it is declared again`);
+    void this.kept.reset(channel);
   }
 
   /** One per channel, even if it is suspended several times: it must know all deliveries of the channel. */
@@ -274,8 +281,6 @@ function textOf(property: unknown): string | undefined {
  * - `dead-letter`: it can never be processed and goes to the parked queue.
  */
 type Acknowledgment = 'ack' | 'requeue' | 'dead-letter';
-
-const logger = new Logger('Acknowledgments');
 
 /** The part of a channel that acknowledges. */
 type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;

@@ -100,10 +100,13 @@ describe('the consumer with manual acknowledgement', () => {
     expect(await left()).toBe(0);
   });
 
-  it('declares and consumes again if its queue is deleted', async () => {
+  it('declares and consumes again if its queue is deleted, and says so once', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
     await channel.deleteQueue(QUEUE);
     await until(() => !consumer.isConsuming);
     await until(() => consumer.isConsuming);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining(`the queue "${QUEUE}" was deleted`)]]);
+    warn.mockRestore();
     send('after');
     const [after] = await taken(1);
     expect(after?.body.toString()).toBe('after');
