@@ -87,12 +87,12 @@ describe('the doctor finds, of the database server,', () => {
 
   it('34. a trigger of somebody else, and not those of the package', async () => {
     const { dataSource, url } = database;
-    expect(find('foreign-triggers', await examine(url))).toBeUndefined();
+    expect((await examine(url)).facts).not.toHaveProperty('foreign triggers');
     await dataSource.query(
       `CREATE FUNCTION public.audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
     );
     await dataSource.query(`CREATE TRIGGER note BEFORE UPDATE ON order_timeout.orders
       FOR EACH ROW EXECUTE FUNCTION public.audit()`);
-    expect(find('foreign-triggers', await examine(url))?.seen).toContain(': note of orders, by audit().');
+    expect((await examine(url)).facts['foreign triggers']).toContain('note of orders, by audit()');
   });
 });
