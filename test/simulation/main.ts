@@ -1,13 +1,14 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { openPlace } from './place';
+import { readSimulationOptions } from './simulation-options';
 import { real } from './virtual-time';
 import { playWorld, START_MS, type Story } from './world';
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
 async function main(): Promise<number> {
-  const { seed, worlds, trace, name } = readOptions(process.argv.slice(2));
+  const { seed, worlds, trace, name } = readSimulationOptions(process.argv.slice(2), real.Date.now());
   const place = await openPlace(name, START_MS);
   say(`seed ${seed}; the same worlds again: --seed ${seed}`);
   const began = real.monotonic();
@@ -24,19 +25,6 @@ async function main(): Promise<number> {
   say(`${worlds} worlds, ${bad} bad, ${statements} statements, ${(ms / worlds).toFixed(0)} ms a world`);
   await place.drop();
   return bad > 0 ? 1 : 0;
-}
-
-function readOptions(args: string[]) {
-  const text = { type: 'string' } as const;
-  const options = { seed: text, worlds: text, trace: text, name: text };
-  const { values } = parseArgs({ args, options });
-  const seed = Number(values.seed ?? real.Date.now() % 1_000_000_000);
-  return {
-    seed,
-    worlds: Number(values.worlds ?? 100),
-    trace: values.trace,
-    name: values.name ?? 'order_timeout_simulation',
-  };
 }
 
 /** Statements, and what goes between service and broker, are for those who want all. */

@@ -8,6 +8,7 @@ import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
 import { parseOptions as parseBench } from '../../../bench/bench-options';
 import { WORKLOADS } from '../../../bench/workloads';
 import { parseOptions as parseCampaign } from '../../faults/campaign/campaign-options';
+import { readSimulationOptions } from '../../simulation/simulation-options';
 import { readModelOptions } from '../../model/model-options';
 import { parseOptions as parseScenarios } from '../../scenarios/scenario-options';
 import { placeOf, readSnippets, REPOSITORY } from '../../support/snippets';
@@ -80,6 +81,7 @@ const SUITES: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   },
   operator: (args) => checkSpecs('test/operator', args),
   scenarios: (args) => parseScenarios(args, 1),
+  simulation: (args) => readSimulationOptions(args, 1),
   soak: optionsIn('test/load/soak.ts'),
 };
 
