@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { parseArgs } from 'node:util';
 import { openPlace } from './place';
 import { readSimulationOptions } from './simulation-options';
 import { real } from './virtual-time';
