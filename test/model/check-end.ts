@@ -157,6 +157,9 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const isIts = (row: UnmatchedRow): boolean =>
     isSameAttempt(row, attempt) || (unit !== undefined && unitOf(shop, row) === unit);
   const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isIts(row));
+  // A person had settled it as a mere report, so it counts as no money. The list says that the provider has confirmed it.
+  const isTheWord = ({ source, handling }: UnmatchedRow): boolean => source === 'provider' && handling === 'kept';
+  if (attempt.status === 'SETTLED') return open.some((row) => isTheWord(row) && isSameRow(row, attempt));
   if (isUndecided(order.status)) {
     // Nobody asks about the attempt of such an order, whatever a liar has the provider say under another name.
     if (!order.autoClose) return isTold || unit?.isNamed !== true;
@@ -165,9 +168,6 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   // A report stated less than what was paid, so the excess seemed to be a part.
   const isOverpaid = open.some(({ reason, orderId }) => reason === 'overpaid' && orderId === order.id);
   if (isOverpaid && order.attempts.some(isUnconfirmed)) return true;
-  // A person had settled it as a mere report, so it counts as no money. The list says that the provider has confirmed it.
-  const isTheWord = ({ source, handling }: UnmatchedRow): boolean => source === 'provider' && handling === 'kept';
-  if (attempt.status === 'SETTLED') return open.some((row) => isTheWord(row) && isSameRow(row, attempt));
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
   // What nobody had registered, or nobody but the shop vouches for, or another order claims or claimed, waits for a person under every policy.
   const isClaimed = shop.liars.size > 0 || world.store.bookedElsewhere(order.id, attempt).length > 0;

@@ -299,6 +299,20 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect([await desk.openOf('r-beside'), await desk.rowsOf('r-part')]).toEqual([[], ['amount-mismatch waiting']]);
   });
 
+  it('that was settled as a mere report is shown to a person when its provider confirms it beside a part of the price', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('r-lie') });
+    await desk.report(orderId, 'r-lie', 500);
+    await settleRow('r-lie');
+    await desk.shop.register.execute({ orderId, ...desk.attempt('r-rest') });
+    await desk.confirm(orderId, 'r-rest', 500);
+    await desk.confirm(orderId, 'r-lie', 500);
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['r-lie SETTLED', 'r-rest PAID']);
+    expect(await desk.openOf('r-lie')).toMatchObject([{ reason: 'amount-mismatch', source: 'provider' }]);
+    await settleRow('r-lie');
+    await desk.confirm(orderId, 'r-lie', 500);
+    expect(await desk.rowsOf('r-lie')).toEqual(['amount-mismatch settled']);
+  });
+
   it('that was settled before its attempt was registered is shown to a person if it is confirmed with another amount', async () => {
     await notify('r-grown');
     await settleRow('r-grown');
