@@ -52,9 +52,9 @@ export class Instance {
     this.actor.stalledUntil = this.kernel.time.now + ms;
   }
 
-  async crash(): Promise<void> {
+  crash(): void {
     if (!this.actor.isAlive) return;
-    await this.kernel.crash(this.actor);
+    this.kernel.crash(this.actor);
     this.broker.drop(this.actor);
     for (const end of this.callers) end(new Error('the instance has crashed'));
   }

@@ -50,8 +50,9 @@ export class Kernel {
     return kernel;
   }
 
-  close(): Promise<void> {
-    return this.sessions.close();
+  async close(): Promise<void> {
+    await this.sessions.resume();
+    await this.sessions.close();
   }
 
   /** The same for equal worlds. */
@@ -101,12 +102,12 @@ export class Kernel {
   }
 
   /** The instance is gone with all that it does. PostgreSQL notices, and rolls back. */
-  async crash(actor: Actor): Promise<void> {
+  crash(actor: Actor): void {
     actor.isAlive = false;
     this.say(`${actor.name} crashes`);
     this.time.drop(actor);
     for (const step of this.waiting.filter((one) => one.actor === actor)) this.remove(step);
-    await this.sessions.drop(actor);
+    this.sessions.drop(actor);
   }
 
   /** One of the things that can happen now. False: there is none. */
@@ -126,7 +127,7 @@ export class Kernel {
   private async perform(step: Step): Promise<void> {
     this.remove(step);
     this.say(step.label);
-    await step.run();
+    await (step.actor ? acting.run(step.actor, step.run) : step.run());
   }
 
   private remove(step: Step): void {

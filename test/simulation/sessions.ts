@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Socket } from 'node:net';
 import { Client } from 'pg';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
@@ -51,8 +52,8 @@ export class Sessions {
   statements = 0;
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
-  /** Processes of PostgreSQL whose sessions have been closed. */
-  private leaving: number[] = [];
+  /** Connections that are being closed. */
+  private leaving: { readonly pid: number | null; readonly isClosed: Promise<unknown> }[] = [];
   private monitor: Client | undefined;
   private ids = 0;
 
@@ -114,8 +115,8 @@ export class Sessions {
     const session = [...this.all].find((one) => one.client === client);
     if (!session) return;
     this.all.delete(session);
-    const pid = pidOf(session);
-    if (pid !== null) this.leaving.push(pid);
+    const { stream } = connectedOf(client).connection;
+    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : once(stream, 'close') });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
@@ -148,9 +149,9 @@ export class Sessions {
     this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
   }
 
-  /** One that waited for a lock has its answer now. False: there is none. */
+  /** One that waited for a lock has its answer now, or connections are closed. False: neither. */
   async resume(): Promise<boolean> {
-    await this.untilLeft();
+    if (await this.untilLeft()) return true;
     for (const { inFlight } of this.all) {
       if (!inFlight || !(await this.isAnswered(inFlight))) continue;
       this.deliver(inFlight);
@@ -176,23 +177,25 @@ export class Sessions {
     return true;
   }
 
-  /** PostgreSQL has ended all sessions of the actor when this resolves. */
-  async drop(actor: Actor): Promise<void> {
+  /** PostgreSQL has ended all sessions of the actor before anything else happens. */
+  drop(actor: Actor): void {
     for (const session of [...this.all].filter((one) => one.actor === actor)) {
       session.queue.length = 0;
       this.closed(session.client);
       connectedOf(session.client).connection.stream.destroy();
     }
-    await this.untilLeft();
   }
 
-  /** Their locks are free. */
-  private async untilLeft(): Promise<void> {
-    if (this.leaving.length === 0) return;
-    const pids = this.leaving.splice(0);
+  /** The locks of closed connections are free, and whoever waited for their end knows. False: there were none. */
+  private async untilLeft(): Promise<boolean> {
+    const leaving = this.leaving.splice(0);
+    if (leaving.length === 0) return false;
+    await Promise.all(leaving.map(({ isClosed }) => isClosed));
+    const pids = leaving.map(({ pid }) => pid);
     await this.ask('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [pids]);
     const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
     while (((await this.ask<{ sessions: number }>(left, [pids]))[0]?.sessions ?? 0) > 0);
+    return true;
   }
 
   private deliver(statement: Statement): void {

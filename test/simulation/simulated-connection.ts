@@ -25,6 +25,10 @@ export class SimulatedConnection extends EventEmitter {
     super();
   }
 
+  override emit(name: string, ...given: unknown[]): boolean {
+    return heardBy(this.actor, () => super.emit(name, ...given));
+  }
+
   async createChannel(): Promise<SimulatedChannel> {
     return this.newChannel();
   }
@@ -87,6 +91,10 @@ export class SimulatedChannel extends EventEmitter {
 
   constructor(private readonly connection: SimulatedConnection) {
     super();
+  }
+
+  override emit(name: string, ...given: unknown[]): boolean {
+    return heardBy(this.connection.actor, () => super.emit(name, ...given));
   }
 
   private get broker(): SimulatedBroker {
@@ -329,9 +337,17 @@ export class SimulatedChannel extends EventEmitter {
     const rest = [...this.unacked.values()].reverse();
     this.unacked.clear();
     for (const { queue, message } of rest) this.giveBack(queue, message);
-    for (const op of this.ops.splice(0))
-      op.done(new IllegalOperationError('Channel ended, no reply will be forthcoming', ''));
+    const ended = new IllegalOperationError('Channel ended, no reply will be forthcoming', '');
+    for (const { done } of this.ops.splice(0)) heardBy(this.connection.actor, () => done(ended));
     if (this.connection.isOpen) return;
     this.emit('close');
   }
+}
+
+/** Listeners run as whose connection it is. One that has crashed hears nothing. */
+function heardBy(actor: Actor | undefined, tell: () => unknown): boolean {
+  if (actor?.isAlive === false) return false;
+  if (actor) acting.run(actor, tell);
+  else tell();
+  return true;
 }

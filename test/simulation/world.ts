@@ -43,7 +43,7 @@ export async function playWorld(seed: number, place: Place): Promise<Story> {
   } catch (error) {
     problems = [`the world broke down: ${String((error as Error).stack)}`];
   } finally {
-    await world.end();
+    world.end();
     await kernel.close();
   }
   const { trace, digest, steps, sessions } = kernel;
@@ -83,8 +83,8 @@ class World {
     return [...stage.mishaps, ...(await checkWorld(kernel, stage, this.bank))];
   }
 
-  async end(): Promise<void> {
-    for (const instance of this.stage.instances) await instance.crash();
+  end(): void {
+    for (const instance of this.stage.instances) instance.crash();
   }
 
   private async calmDown(): Promise<void> {
@@ -160,7 +160,7 @@ class World {
       if (!victim) continue;
       if (random.chance(0.4)) victim.stall(random.between(SECOND, MINUTE));
       else {
-        await victim.crash();
+        victim.crash();
         await stage.pause(0, 20);
         this.start();
       }
