@@ -157,14 +157,12 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const isIts = (row: UnmatchedRow): boolean =>
     isSameAttempt(row, attempt) || (unit !== undefined && unitOf(shop, row) === unit);
   const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isIts(row));
+  // Nobody asks about the attempt of such an order, whatever a liar has the provider say under another name.
+  if (isUndecided(order.status) && !order.autoClose) return isTold || unit?.isNamed !== true;
   // A person had settled it as a mere report, so it counts as no money. The list says that the provider has confirmed it.
   const isTheWord = ({ source, handling }: UnmatchedRow): boolean => source === 'provider' && handling === 'kept';
   if (attempt.status === 'SETTLED') return open.some((row) => isTheWord(row) && isSameRow(row, attempt));
-  if (isUndecided(order.status)) {
-    // Nobody asks about the attempt of such an order, whatever a liar has the provider say under another name.
-    if (!order.autoClose) return isTold || unit?.isNamed !== true;
-    return needsPerson(shop, order.id) && attempt.status === 'PAID';
-  }
+  if (isUndecided(order.status)) return needsPerson(shop, order.id) && attempt.status === 'PAID';
   // A report stated less than what was paid, so the excess seemed to be a part.
   const isOverpaid = open.some(({ reason, orderId }) => reason === 'overpaid' && orderId === order.id);
   if (isOverpaid && order.attempts.some(isUnconfirmed)) return true;
