@@ -93,6 +93,9 @@ export class ExternalLookups {
     try {
       const looking = this.tracedLookUp(due, limit.signal);
       return await inTime(this.clock, ms + RETURN_MS, looking, late, this.stopping.signal);
+    } catch (error) {
+      // What it throws then, such as the error of a socket, may look like the database's fault, and would not count.
+      throw limit.signal.aborted ? late() : error;
     } finally {
       timer.cancel();
       this.limits.delete(limit);

@@ -14,6 +14,14 @@ describe('a look-up that takes as long as it may', () => {
     expect(settled).toEqual(['answer: one of two was paid']);
   });
 
+  it('counts as too late, whatever its handler throws when the signal aborts', async () => {
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const { lookup, clock, settled } = world((signal) => onAbort(signal, () => Promise.reject(reset)));
+    void lookup();
+    await clock.pass(LEASE_MS);
+    expect(settled).toEqual(['failure: lookUp() did not end within 18000 ms']);
+  });
+
   it('fails if the handler does not obey its signal', async () => {
     const { lookup, clock, settled } = world(() => new Promise(() => undefined));
     void lookup();
