@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../support/whole-number';
 import { WEAKER } from './weaker-wirings';
 import { OURS } from './wiring';
 
@@ -22,22 +23,16 @@ export function readModelOptions(args: readonly string[], drawn: number, cores: 
   const text = { type: 'string' } as const;
   const options = { runs: text, 'weaker-runs': text, seed: text, variant: text, workers: text };
   const { values } = parseArgs({ args: [...args], options });
-  const runs = whole('--runs', values.runs, 20_000, 10_000_000);
+  const runs = wholeNumber('--runs', values.runs, 20_000, 10_000_000);
   const names = [OURS, ...WEAKER].map(({ name }) => name);
   if (values.variant !== undefined && !names.includes(values.variant)) {
     throw new Error(`--variant must be one of ${names.join(', ')} (got ${values.variant})`);
   }
   return {
     runs,
-    weakerRuns: whole('--weaker-runs', values['weaker-runs'], Math.min(runs, 20_000), 10_000_000),
-    seed: whole('--seed', values.seed, drawn % MAX_SEED, MAX_SEED),
+    weakerRuns: wholeNumber('--weaker-runs', values['weaker-runs'], Math.min(runs, 20_000), 10_000_000),
+    seed: wholeNumber('--seed', values.seed, drawn % MAX_SEED, MAX_SEED),
     variant: values.variant,
-    workers: whole('--workers', values.workers, cores, 64),
+    workers: wholeNumber('--workers', values.workers, cores, 64),
   };
-}
-
-function whole(name: string, text: string | undefined, otherwise: number, max: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new Error(`${name} must be an integer from 1 to ${max} (got ${text})`);
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../support/whole-number';
 
 /** What the command line asks for. */
 export interface SimulationOptions {
@@ -24,15 +25,9 @@ export function readSimulationOptions(args: readonly string[], drawn: number): S
   if (trace === undefined && values.trace !== undefined)
     throw new Error(`--trace must be one of ${TRACES.join(', ')} (got ${values.trace})`);
   return {
-    worlds: whole('--worlds', values.worlds, 200, 10_000_000),
-    seed: whole('--seed', values.seed, drawn % MAX_SEED, MAX_SEED),
+    worlds: wholeNumber('--worlds', values.worlds, 200, 10_000_000),
+    seed: wholeNumber('--seed', values.seed, drawn % MAX_SEED, MAX_SEED),
     trace,
     name: values.name ?? 'order_timeout_simulation',
   };
-}
-
-function whole(name: string, text: string | undefined, otherwise: number, max: number): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
-  throw new Error(`${name} must be an integer from 1 to ${max} (got ${text})`);
 }
