@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Client } from 'pg';
 import { OrderTimeoutModule } from '../../src';
-import { urlOf, serverUrl } from '../support/database';
+import { onServer, urlOf } from '../support/database';
 
 /** Where worlds are played, one after the other. */
 export interface Place {
@@ -17,20 +16,14 @@ const SETTINGS = ['search_path = sim, public, pg_catalog', 'synchronous_commit =
 
 /** A migrated database with a clock of its own. Needs a superuser. */
 export async function openPlace(name: string, startMs: number): Promise<Place> {
-  await onServer(async (server) => {
-    await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    await server.query(`CREATE DATABASE ${name}`);
-    for (const setting of SETTINGS) await server.query(`ALTER DATABASE ${name} SET ${setting}`);
-  });
+  const drop = (): Promise<void> => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  await drop();
+  await onServer(`CREATE DATABASE ${name}`);
+  for (const setting of SETTINGS) await onServer(`ALTER DATABASE ${name} SET ${setting}`);
   const url = urlOf(name);
-  await run(url, clockSql(startMs));
+  await onServer(clockSql(startMs), url);
   await migrate(url);
-  return {
-    url,
-    empty: () => run(url, EMPTY),
-    drop: () =>
-      onServer((server) => server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`).then(() => undefined)),
-  };
+  return { url, drop, empty: () => onServer(EMPTY, url) };
 }
 
 /**
@@ -62,22 +55,4 @@ async function migrate(url: string): Promise<void> {
   @Module({ imports: [OrderTimeoutModule.forRoot({ database: url, transport: 'none' })] })
   class Host {}
   await (await NestFactory.createApplicationContext(Host, { logger: ['error'] })).close();
-}
-
-async function run(url: string, sql: string): Promise<void> {
-  await onClient(url, (client) => client.query(sql));
-}
-
-function onServer<T>(work: (server: Client) => Promise<T>): Promise<T> {
-  return onClient(serverUrl(), work);
-}
-
-async function onClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

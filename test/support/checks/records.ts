@@ -24,7 +24,12 @@ const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 10
 
 /** Reads the service's tables, past all of its code. */
 export class Records {
-  private constructor(private readonly dataSource: DataSource) {}
+  private constructor(private readonly dataSource: Pick<DataSource, 'query' | 'destroy'>) {}
+
+  /** On a connection of somebody else. */
+  static on(query: <T>(sql: string) => Promise<T>): Records {
+    return new Records({ query, destroy: () => Promise.resolve() });
+  }
 
   static async open(url: string): Promise<Records> {
     return new Records(await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize());
