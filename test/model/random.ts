@@ -13,6 +13,11 @@ export class Random extends HarnessRandom {
     return this.next() < share;
   }
 
+  /** One of them, each as likely as the others. Draws only if there is a choice. */
+  oneOf<T>(all: readonly T[]): T | undefined {
+    return all[all.length <= 1 ? 0 : this.between(0, all.length - 1)];
+  }
+
   /** One of them, each as likely as its weight. */
   pick<T>(...choices: readonly (readonly [weight: number, value: T])[]): T {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);

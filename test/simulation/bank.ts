@@ -5,7 +5,7 @@ import {
   type PaidOutcome,
 } from '../../src/payments';
 import { type Random } from '../model/random';
-import { type Kernel } from './kernel';
+import { jsonOf, type Kernel } from './kernel';
 
 /** One payment of a buyer: what a bank has taken, and what it gave back. */
 export interface BankPayment {
@@ -120,9 +120,7 @@ export class Bank {
     await this.kernel.turn(`bank: ${what}`);
     if (fate < this.traits.failing) throw new Error('the bank is not there');
     const answer = work();
-    this.kernel.say(
-      `bank: ${what} is ${JSON.stringify(answer, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
-    );
+    this.kernel.say(`bank: ${what} is ${jsonOf(answer)}`);
     await this.kernel.turn(`bank: answers the ${what}`);
     if (fate < this.traits.failing + this.traits.losing) throw new Error('the answer of the bank is lost');
     return answer;

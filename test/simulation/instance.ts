@@ -16,7 +16,7 @@ export class Instance {
     private readonly broker: SimulatedBroker,
     name: string,
   ) {
-    this.actor = { name, isAlive: true, stalledUntil: 0, skewMs: 0 };
+    this.actor = { name, isAlive: true, stalledUntil: 0 };
     kernel.sessions.introduce(this.actor);
   }
 

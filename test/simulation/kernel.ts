@@ -117,7 +117,7 @@ export class Kernel {
       ...this.sessions.ready(mayRun).map((session) => () => this.sessions.execute(session)),
       ...this.waiting.filter(({ actor }) => mayRun(actor)).map((step) => () => this.perform(step)),
     ];
-    const choice = choices[choices.length <= 1 ? 0 : this.random.between(0, choices.length - 1)];
+    const choice = this.random.oneOf(choices);
     if (!choice) return false;
     this.steps += 1;
     await choice();
@@ -144,4 +144,9 @@ export class Kernel {
 /** Everything that follows from the last step without waiting for anybody has run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => real.setImmediate(() => real.setImmediate(resolve)));
+}
+
+/** For the trace. Amounts are bigints. */
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
 }

@@ -137,7 +137,7 @@ class Operator {
     for (let acts = random.between(1, 6); acts > 0; acts--) {
       await stage.pause(5, 40);
       const rows = (await stage.ask('an operator looks', (orders) => orders.unmatched.list())) ?? [];
-      const row = stage.oneOf(rows.filter(({ handling }) => handling === 'kept'));
+      const row = random.oneOf(rows.filter(({ handling }) => handling === 'kept'));
       const act = random.pick<Act>(
         [3, (open) => this.settle(open)],
         [1, (open) => this.refund(open)],

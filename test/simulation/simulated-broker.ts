@@ -4,7 +4,6 @@ import { type Kernel } from './kernel';
 import { type SimulatedChannel, SimulatedConnection } from './simulated-connection';
 
 export interface Message {
-  readonly id: number;
   readonly exchange: string;
   readonly routingKey: string;
   readonly content: Buffer;
@@ -55,12 +54,10 @@ export class SimulatedBroker {
   readonly exchanges = new Map<string, Exchange>();
   readonly queues = new Map<string, Queue>();
   readonly connections = new Set<SimulatedConnection>();
-  isDown = false;
-  private ids = 0;
 
   constructor(
     readonly kernel: Kernel,
-    readonly hasPlugin = false,
+    private readonly hasPlugin: boolean,
   ) {}
 
   /** From now on, amqplib connects to it. */
@@ -73,7 +70,6 @@ export class SimulatedBroker {
 
   private async connect(name: string): Promise<SimulatedConnection> {
     await this.kernel.turn(`broker: ${name} connects`);
-    if (this.isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const connection = new SimulatedConnection(this, name, acting.getStore());
     this.connections.add(connection);
     return connection;
@@ -81,7 +77,7 @@ export class SimulatedBroker {
 
   /** All connections of it end without a word. */
   drop(actor: Actor): void {
-    for (const connection of this.connections) if (connection.actor === actor) connection.lose();
+    for (const connection of this.connections) if (connection.actor === actor) connection.end();
   }
 
   assertExchange(
@@ -120,7 +116,6 @@ export class SimulatedBroker {
   /** Returns whether the message found a queue. */
   publish(exchange: string, routingKey: string, content: Buffer, properties: Record<string, unknown>): boolean {
     const message: Message = {
-      id: ++this.ids,
       exchange,
       routingKey,
       content,
@@ -198,7 +193,7 @@ export class SimulatedBroker {
     const { messages } = queue;
     if (messages.length === 0) return;
     const free = queue.consumers.filter(({ channel }) => channel.hasRoom);
-    const consumer = free[free.length <= 1 ? 0 : this.kernel.random.between(0, free.length - 1)];
+    const consumer = this.kernel.random.oneOf(free);
     if (!consumer) return;
     const message = messages.shift();
     if (!message) return;

@@ -51,17 +51,12 @@ export class SimulatedConnection extends EventEmitter {
     this.emit('close');
   }
 
-  /** The network is gone. */
-  lose(): void {
-    if (!this.isOpen) return;
-    this.end();
-    if (this.actor && !this.actor.isAlive) return;
-    const error = new Error('read ECONNRESET');
-    this.emit('error', error);
-    this.emit('close', error);
+  /** Something that the broker does for it. Nobody else's crash prevents it. */
+  step(label: string, run: () => void): void {
+    heardBy(this.actor, () => this.broker.kernel.step(`broker: ${this.name} ${label}`, run));
   }
 
-  private end(): void {
+  end(): void {
     this.isOpen = false;
     this.broker.connections.delete(this);
     this.connection.stream.closed = true;
@@ -121,7 +116,7 @@ export class SimulatedChannel extends EventEmitter {
   private schedule(): void {
     if (this.isScheduled || this.ops.length === 0) return;
     this.isScheduled = true;
-    this.broker.kernel.step(`broker: ${this.connection.name} ${this.ops[0]?.label}`, () => {
+    this.connection.step(this.ops[0]?.label ?? '', () => {
       this.isScheduled = false;
       let op = this.ops.shift();
       while (op) {
@@ -243,11 +238,8 @@ export class SimulatedChannel extends EventEmitter {
 
   deliver(consumer: Consumer, message: Message): void {
     const delivery = this.handedOut(consumer.queue, message, consumer);
-    this.broker.kernel.step(`broker: ${this.connection.name} gets ${message.routingKey}`, () => {
-      if (!this.isOpen || !this.consumers.has(consumer.tag)) return;
-      const { actor } = this.connection;
-      if (actor) acting.run(actor, () => consumer.deliver(delivery));
-      else consumer.deliver(delivery);
+    this.connection.step(`gets ${message.routingKey}`, () => {
+      if (this.isOpen && this.consumers.has(consumer.tag)) consumer.deliver(delivery);
     });
   }
 

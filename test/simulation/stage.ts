@@ -2,7 +2,7 @@ import { Orders } from '../../src';
 import { type INestApplicationContext } from '@nestjs/common';
 import { type Random } from '../model/random';
 import { type Instance } from './instance';
-import { type Kernel } from './kernel';
+import { jsonOf, type Kernel } from './kernel';
 
 const SECOND = 1_000;
 
@@ -39,11 +39,7 @@ export class Stage {
 
   /** One of the instances that answer. */
   get someone(): Instance | undefined {
-    return this.oneOf(this.instances.filter(({ answers }) => answers));
-  }
-
-  oneOf<T>(all: readonly T[]): T | undefined {
-    return all[all.length <= 1 ? 0 : this.random.between(0, all.length - 1)];
+    return this.random.oneOf(this.instances.filter(({ answers }) => answers));
   }
 
   /** Asks some instance, and others until one answers, as shops do. Undefined: none did. */
@@ -71,6 +67,5 @@ export class Stage {
 function textOf(result: unknown): string {
   const { outcome, code } = result as { readonly outcome?: string; readonly code?: string };
   if (outcome !== undefined) return code === undefined ? outcome : `${outcome} ${code}`;
-  const json = JSON.stringify(result, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return json.slice(0, 160);
+  return jsonOf(result).slice(0, 160);
 }

@@ -10,8 +10,6 @@ export interface Actor {
   isAlive: boolean;
   /** Until then it neither runs nor sends. */
   stalledUntil: number;
-  /** By how much its wall clock is wrong, milliseconds. */
-  readonly skewMs: number;
 }
 
 export const acting = new AsyncLocalStorage<Actor>();
@@ -69,7 +67,7 @@ export class VirtualTime {
   /** One of the timers that are due now. */
   takeDue(random: Random): (() => void) | undefined {
     const due = [...this.timers.values()].filter((timer) => whenOf(timer) <= this.current);
-    const timer = due[due.length <= 1 ? 0 : random.between(0, due.length - 1)];
+    const timer = random.oneOf(due);
     if (!timer) return undefined;
     if (timer.everyMs === undefined) this.timers.delete(timer.id);
     else timer.at = this.current + timer.everyMs + (timer.actor ? this.lateness() : 0);
@@ -95,7 +93,7 @@ export class VirtualTime {
   }
 
   install(): void {
-    const wall = (): number => Math.floor(this.current) + (acting.getStore()?.skewMs ?? 0);
+    const wall = (): number => Math.floor(this.current);
     const set =
       (isRepeated: boolean) =>
       (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): object =>
