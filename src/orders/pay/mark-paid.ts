@@ -236,7 +236,12 @@ export class MarkPaid {
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
-        await this.transaction.store.keepUnmatched(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
+        const names = namesOfMoney(money, money);
+        const same = await this.transaction.store.samePaymentsLocked(tx, names, payment.orderId);
+        // Nobody may give away the payment of another order because its number was mistyped.
+        const isTaken = othersWith({ id: payment.orderId }, money, same).length > 0;
+        const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
+        await this.transaction.store.keepUnmatched(tx, [unmatchedMoney(payment, money, reason, by, now)]);
         return { outcome: 'unknown-order' };
       },
     );

@@ -145,6 +145,12 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'attempt-mismatch' }]);
     });
 
+    it('offers the payment of another order to nobody, also if the order that it was reported for is unknown', async () => {
+      await placed({ attempt: attempt('spoken-for') });
+      expect(await pay('who-else', 'spoken-for')).toEqual({ outcome: 'unknown-order' });
+      expect(await unmatchedOf(shop, 'who-else')).toMatchObject([{ reason: 'attempt-mismatch' }]);
+    });
+
     it('does not count too little, or another currency, as paid, and accepts the rest when it arrives', async () => {
       const id = await placed();
       expect(await pay(id, 'part-1', { amount: 999 })).toMatchObject({ outcome: 'amount-mismatch' });
