@@ -1,6 +1,7 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { moneyProblems, type OpenRowFact } from '../support/checks/money-checks';
-import { historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
+import { type EventFact } from '../support/checks/facts';
+import { eventProblems, historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
 import { Records } from '../support/checks/records';
 import { type Bank } from './bank';
 import { type Kernel } from './kernel';
@@ -21,7 +22,12 @@ interface StoredTimeout {
 }
 
 /** What must not be when a world has come to rest, by the books of the bank and by the tables. */
-export async function checkWorld(kernel: Kernel, stage: Stage, bank: Bank): Promise<string[]> {
+export async function checkWorld(
+  kernel: Kernel,
+  stage: Stage,
+  bank: Bank,
+  events: readonly EventFact[],
+): Promise<string[]> {
   const records = Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
   const orders = await kernel.query<OrderTraits>(
     'SELECT id, status, auto_close AS "autoClose", erased_at IS NOT NULL AS "isErased" FROM order_timeout.orders ORDER BY id',
@@ -29,7 +35,8 @@ export async function checkWorld(kernel: Kernel, stage: Stage, bank: Bank): Prom
   const timeouts = await kernel.query<StoredTimeout>('SELECT kind, key, state FROM order_timeout.timeout');
   return [
     ...endlessProblems(orders, timeouts),
-    ...(await recordProblems(records, stage)),
+    ...placingProblems(stage, orders),
+    ...(await recordProblems(records, stage, events)),
     ...(await ledgerProblems(kernel, records, bank, orders)),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
@@ -46,16 +53,30 @@ function endlessProblems(orders: readonly OrderTraits[], timeouts: readonly Stor
   ];
 }
 
-async function recordProblems(records: Records, stage: Stage): Promise<string[]> {
+/** What a shop was told is true. */
+function placingProblems({ lines, unplaced }: Stage, orders: readonly OrderTraits[]): string[] {
+  const ids = new Set(orders.map(({ id }) => id));
+  return [
+    ...[...lines.keys()].filter((id) => !ids.has(id)).map((id) => `${id} was placed and is not there`),
+    ...[...unplaced].filter((id) => ids.has(id)).map((id) => `${id} was rolled back and is there`),
+  ];
+}
+
+async function recordProblems(records: Records, stage: Stage, events: readonly EventFact[]): Promise<string[]> {
   const placed = [...(await records.orderRecords()).values()].map((record) => {
     const lines = stage.lines.get(record.id) ?? [];
     return { ...record, lines, status: freed(record.status) };
   });
   return [
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
+    ...placed.flatMap(({ id, history }) => eventProblems(id, history, ofOrder(id, events))),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
     ...stockProblems(await records.stock(), () => STOCK, placed),
   ];
+}
+
+function ofOrder(id: string, events: readonly EventFact[]): EventFact[] {
+  return events.filter(({ orderId }) => orderId === id);
 }
 
 /** The goods of an order are free as soon as its money is on the way back. */

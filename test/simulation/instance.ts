@@ -20,12 +20,18 @@ export class Instance {
     kernel.sessions.introduce(this.actor);
   }
 
-  start(options: OrderTimeoutOptions): void {
+  /** @param failed is called if it does not start, as what watches over processes is. */
+  start(options: OrderTimeoutOptions, failed: () => void): void {
     @Module({ imports: [OrderTimeoutModule.forRoot(options)] })
     class Host {}
     const logger = process.env.SIMULATION_LOG === undefined ? false : console;
-    void acting.run(this.actor, async () => {
+    const create = async (): Promise<void> => {
       this.app = await NestFactory.createApplicationContext(Host, { logger, abortOnError: false });
+    };
+    acting.run(this.actor, create).catch((error: unknown) => {
+      if (!this.actor.isAlive) return;
+      this.kernel.say(`${this.actor.name} does not start: ${String(error)}`);
+      acting.exit(failed);
     });
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
 import { Sessions } from './sessions';
-import { acting, type Actor, real, seedRandomness, VirtualTime } from './virtual-time';
+import { acting, type Actor, liveIn, real, seedRandomness, VirtualTime } from './virtual-time';
 
 /** Something outside of the service that may happen next. */
 interface Step {
@@ -45,8 +45,8 @@ export class Kernel {
     const kernel = new Kernel(options);
     await kernel.sessions.open(options.url);
     await kernel.sessions.tellTime();
-    kernel.time.install();
-    seedRandomness(new Random(options.seed));
+    liveIn(kernel.time);
+    seedRandomness(options.seed, () => kernel.steps);
     return kernel;
   }
 
@@ -93,7 +93,7 @@ export class Kernel {
       if (await this.sessions.resume()) continue;
       if (await this.happen()) continue;
       const at = Math.min(this.time.next, this.sessions.nextLockTimeout);
-      await this.moveTo(Math.min(at, untilMs));
+      this.time.moveTo(Math.min(at, untilMs));
       if (at > untilMs) return;
       if (!(await this.sessions.timeOutLock())) this.time.takeDue(this.random)?.();
       this.steps += 1;
@@ -132,12 +132,6 @@ export class Kernel {
 
   private remove(step: Step): void {
     this.waiting.splice(this.waiting.indexOf(step), 1);
-  }
-
-  private async moveTo(at: number): Promise<void> {
-    if (at <= this.time.now) return;
-    this.time.moveTo(at);
-    await this.sessions.tellTime();
   }
 }
 

@@ -2,6 +2,7 @@ import { Inventory, type NewOrder } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { type Bank, type BankPayment } from './bank';
+import { Host } from './host';
 import { type Stage } from './stage';
 
 /** What each piece of the only SKU starts with. */
@@ -39,7 +40,9 @@ class Shop {
     const { random } = stage;
     await stage.pause(0, 20);
     const order = this.draw(id);
-    const placed = await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
+    const placed = random.chance(0.25)
+      ? await new Host(stage, this.bank.name).place(order)
+      : await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
     if (!placed || placed.outcome === 'rejected') return;
     stage.lines.set(id, order.lines ?? []);
     for (let number = random.pick([3, 1], [1, 2]); number > 0; number--)

@@ -5,8 +5,15 @@ import { acting, type Actor, real, type VirtualTime } from './virtual-time';
 
 type Answer = { readonly value: unknown } | { readonly error: Error };
 
+/**
+ * What becomes of a statement: PostgreSQL refuses it with a SQLSTATE, or the connection breaks before it or after it, when
+ * nobody knows any more whether it was executed.
+ */
+export type Fate = { readonly code: string } | 'cut-before' | 'cut-after' | undefined;
+
 interface Statement {
   readonly session: Session;
+  readonly text: string;
   readonly label: string;
   readonly send: () => Promise<unknown>;
   readonly settle: (answer: Answer) => void;
@@ -43,6 +50,9 @@ const prototype = Client.prototype as unknown as Record<'query' | 'connect' | 'e
 
 const original = { query: prototype.query, connect: prototype.connect, end: prototype.end };
 
+/** The first thing that is asked of a session. */
+export const CONNECT = 'connect';
+
 /** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
 const SUSPICIOUS_MS = 3;
 
@@ -50,12 +60,16 @@ const SUSPICIOUS_MS = 3;
 export class Sessions {
   /** How many statements were sent. */
   statements = 0;
+  /** Of each statement of an instance, before it is sent. */
+  fateOf: (text: string) => Fate = () => undefined;
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
   private leaving: { readonly pid: number | null; readonly isClosed: Promise<unknown> }[] = [];
   private monitor: Client | undefined;
   private ids = 0;
+  /** The time that PostgreSQL knows. */
+  private told = 0;
 
   constructor(
     private readonly time: VirtualTime,
@@ -82,7 +96,10 @@ export class Sessions {
 
   /** PostgreSQL has the world's time from now on. */
   async tellTime(): Promise<void> {
-    await this.ask("SELECT setval('sim.instant', $1)", [Math.floor(this.time.now)]);
+    if (this.told === this.time.now) return;
+    this.told = this.time.now;
+    const text = "SELECT setval('sim.instant', $1)";
+    await original.query.call(this.monitor, { name: 'tell', text, values: [Math.floor(this.time.now)] });
   }
 
   /** When a transaction begins that begins now. */
@@ -121,12 +138,13 @@ export class Sessions {
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
 
-  submit(session: Session, label: string, send: () => Promise<unknown>): Promise<unknown> {
+  submit(session: Session, text: string, send: () => Promise<unknown>): Promise<unknown> {
     // Nothing that a crashed instance awaits ever comes.
     if (acting.getStore()?.isAlive === false) return new Promise(() => undefined);
     return new Promise((resolve, reject) => {
       const settle = (answer: Answer): void => ('error' in answer ? reject(answer.error) : resolve(answer.value));
-      session.queue.push({ session, label, send, settle });
+      const label = labelOf(text);
+      session.queue.push({ session, text, label, send, settle });
     });
   }
 
@@ -138,15 +156,32 @@ export class Sessions {
   async execute(session: Session): Promise<void> {
     const statement = session.queue.shift();
     if (!statement) return;
+    await this.tellTime();
     session.inFlight = statement;
     this.statements += 1;
-    statement.done = statement.send().then(
+    statement.done = this.perform(statement).then(
       (value) => void (statement.answer = { value }),
       (error: Error) => void (statement.answer = { error }),
     );
     if (await this.isAnswered(statement)) return this.deliver(statement);
     statement.blockedAt = this.time.now;
     this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
+  }
+
+  private async perform({ session, text, label, send }: Statement): Promise<unknown> {
+    const fate = session.actor && this.fateOf(text);
+    if (fate === undefined) return send();
+    this.say(`${nameOf(session)} ${typeof fate === 'string' ? fate : `is refused (${fate.code})`}: ${label}`);
+    if (text === CONNECT) return this.refuseConnection(session, typeof fate === 'object' ? fate.code : 'ECONNREFUSED');
+    if (typeof fate === 'object') return original.query.call(session.client, refusal(fate.code));
+    if (fate === 'cut-after') await send();
+    connectedOf(session.client).connection.stream.destroy();
+    throw new Error('Connection terminated unexpectedly');
+  }
+
+  private refuseConnection(session: Session, code: string): never {
+    this.all.delete(session);
+    throw Object.assign(new Error(`the connection is refused (${code})`), { code });
   }
 
   /** One that waited for a lock has its answer now, or connections are closed. False: neither. */
@@ -233,6 +268,17 @@ function nameOf({ actor, id }: Session): string {
   return `${actor?.name ?? 'somebody'} session ${id}`;
 }
 
+/** For the trace. Savepoints are counted from world to world. */
+function labelOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').replace(/order_timeout_\d+/g, 'order_timeout_n');
+  return line.trim().slice(0, 110);
+}
+
+/** SQL: fails as PostgreSQL fails, so that a transaction is aborted, too. */
+function refusal(code: string): string {
+  return `DO $$ BEGIN RAISE EXCEPTION 'refused by the world' USING ERRCODE = '${code}'; END $$`;
+}
+
 function lockTimeoutOf({ inFlight, lockMs }: Session): number {
   return inFlight?.blockedAt === undefined || lockMs === 0 ? Infinity : inFlight.blockedAt + lockMs;
 }
@@ -255,7 +301,7 @@ function takeOver(sessions: Sessions): void {
       sessions.opened(sessions.of(this));
       return this;
     };
-    return withCallback(args, () => sessions.submit(sessions.of(this), 'connect', connect));
+    return withCallback(args, () => sessions.submit(sessions.of(this), CONNECT, connect));
   };
   prototype.end = function (this: Client, ...args: unknown[]): unknown {
     sessions.closed(this);
@@ -287,12 +333,11 @@ function submitQuery(sessions: Sessions, client: Client, [query, ...values]: unk
   const isText = typeof query === 'string';
   const text = isText ? query : (query as { text?: string }).text;
   if (text === undefined) throw new Error('only statements are simulated, no cursors or streams');
-  const label = text.replace(/\s+/g, ' ').trim().slice(0, 110);
   if (!BEGIN.test(text)) {
-    return sessions.submit(session, label, () => original.query.call(client, query, ...values) as Promise<unknown>);
+    return sessions.submit(session, text, () => original.query.call(client, query, ...values) as Promise<unknown>);
   }
   session.lockMs = Number(LOCK_LIMIT.exec(text)?.[1] ?? 0);
-  return sessions.submit(session, label, async () => {
+  return sessions.submit(session, text, async () => {
     const sql = `${text.replace(SERVER_LIMITS, '')}; SET LOCAL sim.begun = '${sessions.instant()}'`;
     const results = (await original.query.call(client, sql)) as unknown[];
     return results[0];

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 import { acting, type Actor } from './virtual-time';
+import { type Random } from '../model/random';
+import { EventListener } from '../support/events/event-listener';
 import { type Kernel } from './kernel';
 import { type SimulatedChannel, SimulatedConnection } from './simulated-connection';
 
@@ -54,6 +56,13 @@ export class SimulatedBroker {
   readonly exchanges = new Map<string, Exchange>();
   readonly queues = new Map<string, Queue>();
   readonly connections = new Set<SimulatedConnection>();
+  /** Hears all events. */
+  readonly listener = new EventListener();
+  /** How much of what waits for its time is lost, of 1. */
+  losing = 0;
+  /** How often a connection breaks when it publishes, of 1. */
+  breaking = 0;
+  private absentUntil = 0;
 
   constructor(
     readonly kernel: Kernel,
@@ -70,6 +79,8 @@ export class SimulatedBroker {
 
   private async connect(name: string): Promise<SimulatedConnection> {
     await this.kernel.turn(`broker: ${name} connects`);
+    if (this.kernel.time.now < this.absentUntil)
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const connection = new SimulatedConnection(this, name, acting.getStore());
     this.connections.add(connection);
     return connection;
@@ -78,6 +89,27 @@ export class SimulatedBroker {
   /** All connections of it end without a word. */
   drop(actor: Actor): void {
     for (const connection of this.connections) if (connection.actor === actor) connection.end();
+  }
+
+  /** Breaks one of the connections. */
+  cut(random: Random): void {
+    const connection = random.oneOf([...this.connections]);
+    if (!connection) return;
+    this.kernel.say(`broker: the connection ${connection.name} breaks`);
+    connection.break();
+  }
+
+  /** It stops, and comes back with everything durable. */
+  goAway(ms: number): void {
+    this.kernel.say(`broker: is not there for ${ms} ms`);
+    this.absentUntil = this.kernel.time.now + ms;
+    for (const connection of [...this.connections]) connection.break();
+  }
+
+  calmDown(): void {
+    this.losing = 0;
+    this.breaking = 0;
+    this.absentUntil = 0;
   }
 
   assertExchange(
@@ -124,13 +156,20 @@ export class SimulatedBroker {
       redelivered: false,
     };
     const target = this.exchanges.get(exchange);
+    if (exchange.endsWith('.events')) this.listener.take({ content });
     if (target?.type === 'x-delayed-message') {
       const delay = message.properties.headers['x-delay'] as { value?: number } | number | undefined;
       const ms = typeof delay === 'object' ? (delay.value ?? 0) : (delay ?? 0);
-      this.outside(() => this.kernel.time.after(ms, () => this.route(message)));
+      this.outside(() => this.kernel.time.after(ms, () => this.isLost(message) || this.route(message)));
       return true;
     }
     return this.route(message);
+  }
+
+  private isLost({ routingKey }: Message): boolean {
+    if (!this.kernel.random.chance(this.losing)) return false;
+    this.kernel.say(`broker: loses ${routingKey}`);
+    return true;
   }
 
   /** Timers of the broker survive the processes that caused them. */
@@ -175,7 +214,7 @@ export class SimulatedBroker {
           const at = queue.messages.indexOf(message);
           if (at < 0) return;
           queue.messages.splice(at, 1);
-          this.deadLetter(queue, message);
+          if (!this.isLost(message)) this.deadLetter(queue, message);
         }),
       );
     this.offer(queue);

@@ -56,6 +56,15 @@ export class SimulatedConnection extends EventEmitter {
     heardBy(this.actor, () => this.broker.kernel.step(`broker: ${this.name} ${label}`, run));
   }
 
+  /** As when the network is gone. */
+  break(): void {
+    if (!this.isOpen) return;
+    this.end();
+    const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    if (this.listenerCount('error') > 0) this.emit('error', error);
+    this.emit('close', error);
+  }
+
   end(): void {
     this.isOpen = false;
     this.broker.connections.delete(this);
@@ -130,7 +139,11 @@ export class SimulatedChannel extends EventEmitter {
   private perform(op: Op): void {
     if (!this.isOpen) return;
     try {
-      op.done(undefined, op.run());
+      const value = op.run();
+      if (op.isQuick || !this.broker.kernel.random.chance(this.broker.breaking)) return op.done(undefined, value);
+      // It is done, and nobody is told.
+      this.ops.unshift(op);
+      this.connection.break();
     } catch (error) {
       op.done(error as Error);
       this.end();

@@ -14,6 +14,8 @@ export class Stage {
   readonly instances: Instance[] = [];
   /** What the shop has placed, by order. */
   readonly lines = new Map<string, readonly { readonly sku: string; readonly quantity: number }[]>();
+  /** What a host has taken back before it was committed. */
+  readonly unplaced = new Set<string>();
   /** People who are not done. */
   busy = 0;
   readonly mishaps: string[] = [];
@@ -34,7 +36,7 @@ export class Stage {
 
   /** Waits for a drawn time. */
   pause(fromS: number, toS: number): Promise<void> {
-    return this.kernel.sleep(this.random.between(fromS * SECOND, toS * SECOND));
+    return this.kernel.sleep(this.random.between((fromS * SECOND) / 2, (toS * SECOND) / 2));
   }
 
   /** One of the instances that answer. */

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { performance } from 'node:perf_hooks';
-import { type Random } from '../model/random';
+import { V7Generator } from 'uuidv7';
+import { present } from '../../src/errors';
+import { Random } from '../model/random';
 
 /** Who runs: an instance of the service. People, banks, and the broker have none. */
 export interface Actor {
@@ -92,27 +94,41 @@ export class VirtualTime {
     for (const timer of this.timers.values()) if (timer.actor === actor) this.timers.delete(timer.id);
   }
 
-  install(): void {
-    const wall = (): number => Math.floor(this.current);
-    const set =
-      (isRepeated: boolean) =>
-      (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): object =>
-        handleOf(this.after(ms, () => run(...args), isRepeated ? Math.max(ms, 1) : undefined));
-    const clear = (timer: unknown): void => this.cancel(idOf(timer));
-    Object.assign(globalThis, {
-      ...{ setTimeout: set(false), clearTimeout: clear, setInterval: set(true), clearInterval: clear },
-      Date: dateAt(wall),
-    });
-    AbortSignal.timeout = (ms) => {
-      const controller = new AbortController();
-      this.after(ms, () =>
-        controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
-      );
-      return controller.signal;
-    };
-    const monotonic = (): number => this.current - this.startedAt;
-    Object.defineProperty(performance, 'now', { value: monotonic, configurable: true });
+  /** Since the world began, milliseconds. */
+  get monotonic(): number {
+    return this.current - this.startedAt;
   }
+}
+
+/** The time of the world that is played. Whoever has taken a clock or timer keeps it from world to world. */
+let playing: VirtualTime | undefined;
+
+/** From now on, the process lives in this time. */
+export function liveIn(time: VirtualTime): void {
+  if (!playing) takeTime();
+  playing = time;
+}
+
+function takeTime(): void {
+  const time = (): VirtualTime => present(playing, 'a world');
+  const wall = (): number => Math.floor(time().now);
+  const set =
+    (isRepeated: boolean) =>
+    (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): object =>
+      handleOf(time().after(ms, () => run(...args), isRepeated ? Math.max(ms, 1) : undefined));
+  const clear = (timer: unknown): void => time().cancel(idOf(timer));
+  Object.assign(globalThis, {
+    ...{ setTimeout: set(false), clearTimeout: clear, setInterval: set(true), clearInterval: clear },
+    Date: dateAt(wall),
+  });
+  AbortSignal.timeout = (ms) => {
+    const controller = new AbortController();
+    time().after(ms, () =>
+      controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')),
+    );
+    return controller.signal;
+  };
+  Object.defineProperty(performance, 'now', { value: () => time().monotonic, configurable: true });
 }
 
 function whenOf({ at, actor }: PendingTimer): number {
@@ -137,17 +153,40 @@ function dateAt(wall: () => number): DateConstructor {
   });
 }
 
-/** Ids and jitter come from the seed, too. */
-export function seedRandomness(random: Random): void {
-  Math.random = () => random.next();
+/** Draws for the world that is played. Whoever has taken one of the functions below keeps it from world to world. */
+let source: (() => Random) | undefined;
+
+/**
+ * Ids and jitter come from the seed and the step, too: libraries that keep some for later do not change what follows.
+ *
+ * @param steps of the world so far
+ */
+export function seedRandomness(seed: number, steps: () => number): void {
+  if (!source) takeRandomness();
+  let random = new Random(seed);
+  let step = -1;
+  source = () => {
+    if (step !== steps()) random = new Random(seed + (step = steps()) * STEP);
+    return random;
+  };
+}
+
+/** Far from the next seed. */
+const STEP = 1_000_003;
+
+function takeRandomness(): void {
+  const draw = (): Random => present(source, 'a world')();
+  Math.random = () => draw().next();
   const fill = <T extends NodeJS.ArrayBufferView>(view: T): T => {
     const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-    for (let at = 0; at < bytes.length; at++) bytes[at] = random.between(0, 255);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = draw().between(0, 255);
     return view;
   };
   const randomUUID = (): string => uuidOf(fill(Buffer.alloc(16)).toString('hex'));
   const randomBytes = (size: number): Buffer => fill(Buffer.alloc(size));
-  // The module's own object: an import is a copy of it.
+  const ids = new V7Generator({ nextUint32: () => draw().between(0, 2 ** 32 - 1) });
+  // The modules' own objects: an import is a copy of them.
+  Object.assign(createRequire(__filename)('uuidv7') as object, { uuidv7: () => ids.generate().toString() });
   Object.assign(createRequire(__filename)('node:crypto') as object, { randomFillSync: fill, randomUUID, randomBytes });
   for (const [name, value] of Object.entries({ getRandomValues: fill, randomUUID }))
     Object.defineProperty(globalThis.crypto, name, { value, configurable: true });

@@ -8,6 +8,7 @@ import { sendPeople } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
 import { Stage } from './stage';
+import { Trouble } from './trouble';
 
 /** When every world begins, epoch milliseconds. */
 export const START_MS = Date.UTC(2030, 0, 1);
@@ -16,7 +17,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** People act and things break for so long. Then the world is calm, and all that can be decided is decided. */
-const ACTIVE_MS = 3 * MINUTE;
+const ACTIVE_MS = 100 * SECOND;
 
 const CALM_MS = 20 * MINUTE;
 
@@ -54,6 +55,7 @@ class World {
   private readonly stage: Stage;
   private readonly broker: SimulatedBroker;
   private readonly bank: Bank;
+  private readonly trouble: Trouble;
   private readonly options: OrderTimeoutOptions;
   private started = 0;
 
@@ -64,6 +66,7 @@ class World {
   ) {
     this.stage = new Stage(kernel, random);
     this.broker = new SimulatedBroker(kernel, random.chance(0.5));
+    this.trouble = new Trouble(kernel, random, this.broker);
     const isTroubled = random.chance(0.5);
     const traits = { failing: isTroubled ? 0.2 : 0, losing: isTroubled ? 0.1 : 0, pending: 0.3, rejecting: 0.1 };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
@@ -75,12 +78,13 @@ class World {
     this.broker.install();
     for (let instances = random.pick([4, 1], [1, 2]); instances > 0; instances--) this.start();
     await kernel.run(START_MS + 5 * SECOND);
-    kernel.lateMs = random.pick([1, 1], [2, 10], [2, 30]) * SECOND;
+    kernel.lateMs = random.pick([1, 3], [2, 10], [2, 30]) * SECOND;
     sendPeople(stage, this.bank);
     if (random.chance(0.4)) stage.send(() => this.breakThings());
+    if (random.chance(0.4)) stage.send(() => this.strike());
     await kernel.run(START_MS + ACTIVE_MS);
     await this.calmDown();
-    return [...stage.mishaps, ...(await checkWorld(kernel, stage, this.bank))];
+    return [...stage.mishaps, ...(await checkWorld(kernel, stage, this.bank, this.broker.listener.facts()))];
   }
 
   end(): void {
@@ -91,6 +95,7 @@ class World {
     const { kernel, stage } = this;
     kernel.say('the world calms down');
     this.bank.isCalm = true;
+    this.trouble.end();
     kernel.lateMs = 2 * MINUTE;
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start();
@@ -110,13 +115,17 @@ class World {
   private start(): void {
     const instance = new Instance(this.kernel, this.broker, `instance-${++this.started}`);
     this.stage.instances.push(instance);
-    instance.start({ ...this.options, database: { url: urlFor(instance, this.place.url), poolSize: 5 } });
+    const database = { url: urlFor(instance, this.place.url), poolSize: this.random.between(2, 5) };
+    instance.start({ ...this.options, database }, () => {
+      instance.crash();
+      this.kernel.time.after(5 * SECOND, () => this.start());
+    });
   }
 
   private drawOptions(): OrderTimeoutOptions {
     const { random, bank } = this;
     const orders = {
-      paymentWindowMs: 30 * SECOND,
+      paymentWindowMs: 15 * SECOND,
       latePayment: random.pick<'revive-if-stock' | 'refund' | 'keep'>(
         [2, 'revive-if-stock'],
         [1, 'refund'],
@@ -125,7 +134,7 @@ class World {
       surplusPayment: random.pick<'refund' | 'keep'>([2, 'refund'], [1, 'keep']),
       overpayment: random.pick<'refund-excess' | 'keep'>([1, 'refund-excess'], [1, 'keep']),
       partialPayment: random.pick<'refund-and-close' | 'park'>([2, 'refund-and-close'], [1, 'park']),
-      lateWatchOffsetsMs: [10 * SECOND, 5 * MINUTE],
+      lateWatchOffsetsMs: [5 * SECOND, 3 * MINUTE],
       reminderOffsetsMs: [],
     };
     this.kernel.say(`policies: ${JSON.stringify(orders)}`);
@@ -147,6 +156,13 @@ class World {
       return reply?.status === 200;
     } catch {
       return false;
+    }
+  }
+
+  private async strike(): Promise<void> {
+    for (let times = this.random.between(1, 3); times > 0; times--) {
+      await this.stage.pause(2, 60);
+      await this.trouble.strike();
     }
   }
 

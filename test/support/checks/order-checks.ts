@@ -1,4 +1,5 @@
-import { type HistoryFact, type ReservationFact, type StockLevel } from './facts';
+import { EVENT_OF_STATUS } from '../../../src/orders/model/transition';
+import { type EventFact, type HistoryFact, type ReservationFact, type StockLevel } from './facts';
 
 interface Line {
   readonly sku: string;
@@ -30,6 +31,23 @@ export function historyProblems(id: string, version: number, history: readonly H
   const breaks = history.filter((entry, index) => entry.from !== (history[index - 1]?.to ?? null));
   return breaks.map((entry) => `${id} jumps at version ${entry.version}`);
 }
+
+/**
+ * Pure: each step of the history was told in one event, which may be sent more than once. `order.refunded` belongs to a
+ * refund, so that its step has none.
+ */
+export function eventProblems(id: string, history: readonly HistoryFact[], events: readonly EventFact[]): string[] {
+  const steps = history.filter(({ from, to }) => from !== to && to !== 'CLOSED_REFUNDED');
+  const expected = steps.flatMap(({ to, version }) => {
+    const type = EVENT_OF_STATUS[to as keyof typeof EVENT_OF_STATUS];
+    return type ? [`${type} ${version}`] : [];
+  });
+  const isOfStep = ({ type }: EventFact): boolean => type !== 'order.refunded' && TYPES.has(type);
+  const found = events.filter(isOfStep).map(({ type, orderVersion }) => `${type} ${orderVersion}`);
+  return texts(found) === texts(expected) ? [] : [`${id} has the events ${texts(found)}, not ${texts(expected)}`];
+}
+
+const TYPES = new Set<string>(Object.values(EVENT_OF_STATUS));
 
 /** Pure: an order's pieces are sold, released, or held, as its status says. */
 export function reservationProblems(

@@ -42,7 +42,8 @@ export class EventListener {
     return [...this.events.values()];
   }
 
-  private take({ content }: ConsumeMessage): void {
+  /** What has come to its queue, or was published where nobody listens. */
+  take({ content }: Pick<ConsumeMessage, 'content'>): void {
     const { id, orderId = '', orderVersion = 0, ...body } = JSON.parse(content.toString('utf8')) as EventBody;
     const { type, reference, merchantAccount, key } = body;
     this.total += 1;

@@ -1,0 +1,74 @@
+import { type EntityManager } from 'typeorm';
+import { type INestApplicationContext } from '@nestjs/common';
+import { type NewOrder, Orders, type PlaceResult } from '../../src';
+import { Database } from '../../src/database';
+import { type Stage } from './stage';
+
+type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+
+/** The host gives up its own work after so many tries. */
+const TRIES = 3;
+
+/** A host that places an order in a transaction of its own, beside other calls, and commits, or changes its mind. */
+export class Host {
+  constructor(
+    private readonly stage: Stage,
+    private readonly provider: string,
+  ) {}
+
+  /** Undefined: it is not known to be placed, and shall not be there if the host says so. */
+  async place(order: NewOrder): Promise<PlaceResult | undefined> {
+    const { stage } = this;
+    const { random, kernel } = stage;
+    const isolation = random.pick<Isolation>([6, 'READ COMMITTED'], [1, 'REPEATABLE READ'], [1, 'SERIALIZABLE']);
+    const isMeant = random.chance(0.7);
+    for (let tries = 0; tries < TRIES; tries++) {
+      await kernel.turn(`a host begins to place ${order.id}, ${isolation}${isMeant ? '' : ', in vain'}`);
+      const end = { isDue: false };
+      try {
+        const result = await stage.someone?.request((app) =>
+          this.dataSourceOf(app).transaction(isolation, async (tx) => {
+            const placed = await this.call(app.get(Orders), tx, order);
+            if (random.chance(0.3)) await stage.pause(0, 20);
+            if (!isMeant || placed.outcome === 'rejected') throw new Error('the host changes its mind');
+            end.isDue = true;
+            return placed;
+          }),
+        );
+        if (result) {
+          kernel.say(`the host has placed ${order.id}: ${result.outcome}`);
+          return result;
+        }
+      } catch (error) {
+        kernel.say(`the host has not placed ${order.id}: ${(error as Error).message}`);
+        // COMMIT may have come through.
+        if (end.isDue) return stage.ask(`the shop places ${order.id}`, (orders) => orders.place(order));
+      }
+      await stage.pause(1, 5);
+    }
+    stage.unplaced.add(order.id);
+    return undefined;
+  }
+
+  /** Beside each other or one after the other. The last may be refused, or fail. */
+  private async call(orders: Orders, tx: EntityManager, order: NewOrder): Promise<PlaceResult> {
+    const { random } = this.stage;
+    const attempt = { orderId: order.id, provider: this.provider, reference: `${order.id}-r1` };
+    const more = random.pick<(() => Promise<unknown>) | undefined>(
+      [3, undefined],
+      [1, () => orders.registerAttempt(attempt, { tx })],
+      [1, () => orders.cancel({ orderId: 'nobody' }, { tx })],
+      [1, () => tx.query('SELECT 1 / 0')],
+      [1, () => orders.place({ ...order, amount: -1n }, { tx })],
+    );
+    if (!more) return orders.place(order, { tx });
+    if (random.chance(0.5)) return (await Promise.all([orders.place(order, { tx }), more()]))[0];
+    const placed = await orders.place(order, { tx });
+    await more();
+    return placed;
+  }
+
+  private dataSourceOf(app: INestApplicationContext): Database['dataSource'] {
+    return app.get(Database).dataSource;
+  }
+}

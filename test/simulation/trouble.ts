@@ -1,0 +1,74 @@
+import { type Random } from '../model/random';
+import { type Kernel } from './kernel';
+import { CONNECT, type Fate } from './sessions';
+import { type SimulatedBroker } from './simulated-broker';
+
+const SECOND = 1_000;
+
+/** SQLSTATEs that any statement may end with while others are at work. */
+const CONFLICTS = ['40001', '40P01', '55P03', '57014'];
+
+interface Refusal {
+  readonly code: string;
+  /** Of which statements. */
+  readonly of: RegExp;
+}
+
+const WRITES = /\b(?:INSERT INTO|UPDATE \w|DELETE FROM)/;
+
+/** States of a server in which it answers, but refuses some of the work. */
+const REFUSALS: readonly Refusal[] = [
+  { code: '28P01', of: new RegExp(`^${CONNECT}$`) },
+  { code: '53300', of: new RegExp(`^${CONNECT}$`) },
+  { code: '25006', of: WRITES },
+  { code: '42501', of: WRITES },
+  { code: '53100', of: WRITES },
+];
+
+/** What goes wrong between the instances, PostgreSQL, and the broker. Each world has its own share of it. */
+export class Trouble {
+  private isOver = false;
+  private refusal: Refusal | undefined;
+  private readonly conflicts: number;
+  private readonly cuts: number;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly random: Random,
+    private readonly broker: SimulatedBroker,
+  ) {
+    this.conflicts = random.pick([3, 0], [1, 0.002], [1, 0.02]);
+    this.cuts = random.pick([3, 0], [1, 0.001], [1, 0.01]);
+    broker.losing = random.pick([3, 0], [1, 0.1], [1, 0.5]);
+    broker.breaking = random.pick([3, 0], [1, 0.02]);
+    kernel.sessions.fateOf = (text) => this.fateOf(text);
+  }
+
+  /** Something breaks for a while. */
+  async strike(): Promise<void> {
+    const { random, broker, kernel } = this;
+    const ms = random.between(SECOND, 30 * SECOND);
+    const kind = random.pick([2, 'cut'], [1, 'absent'], [2, 'refusal']);
+    if (kind === 'cut') return broker.cut(random);
+    if (kind === 'absent') return broker.goAway(ms);
+    this.refusal = random.oneOf(REFUSALS);
+    kernel.say(`for ${ms} ms, PostgreSQL refuses ${String(this.refusal?.of)} with ${this.refusal?.code}`);
+    await kernel.sleep(ms);
+    this.refusal = undefined;
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.broker.calmDown();
+  }
+
+  private fateOf(text: string): Fate {
+    if (this.isOver) return undefined;
+    if (this.refusal?.of.test(text)) return { code: this.refusal.code };
+    const { random } = this.kernel;
+    const drawn = random.next();
+    if (drawn < this.conflicts && text !== CONNECT) return { code: random.oneOf(CONFLICTS) ?? '40001' };
+    if (drawn < this.conflicts + this.cuts) return random.chance(0.5) ? 'cut-before' : 'cut-after';
+    return undefined;
+  }
+}
