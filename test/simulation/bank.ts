@@ -1,4 +1,5 @@
 import {
+  type PaymentAttemptRef,
   type PaymentProvider,
   type Notification,
   type NotificationRequest,
@@ -10,16 +11,25 @@ import { jsonOf, type Kernel } from './kernel';
 /** One payment of a buyer: what a bank has taken, and what it gave back. */
 export interface BankPayment {
   readonly reference: string;
+  /** Null: the bank has no merchant accounts. */
+  readonly account: string | null;
   readonly transactionId: string;
   readonly amount: bigint;
   readonly paidAt: number;
   refunded: bigint;
-  readonly refunds: Map<string, { readonly amount: bigint; status: 'PENDING' | 'REFUNDED' | 'REJECTED' }>;
+  isDisputed?: boolean;
+  readonly refunds: Map<string, BankRefund>;
+}
+
+interface BankRefund {
+  readonly amount: bigint;
+  status: 'PENDING' | 'REFUNDED' | 'REJECTED';
 }
 
 /** What a shop has asked a buyer to pay. */
 export interface Intent {
   readonly reference: string;
+  readonly account: string | null;
   readonly amount: bigint;
   isClosed: boolean;
   readonly takesSeveral: boolean;
@@ -31,6 +41,25 @@ export interface BankTraits {
   readonly losing: number;
   readonly pending: number;
   readonly rejecting: number;
+  /** Of refunds that succeed, how many come back later. */
+  readonly returning: number;
+  /** Of payments, how many the buyer's own bank takes back. */
+  readonly disputing: number;
+  /** How long a query may not know of a payment, milliseconds. */
+  readonly staleMs: number;
+  readonly accounts: readonly string[];
+}
+
+/** A payment link, as the shop has it from the bank. */
+export interface Link {
+  readonly reference: string;
+  readonly account: string | null;
+}
+
+/** What the body of a notification says. */
+interface News {
+  readonly type: 'PAID' | 'STATUS_CHANGED' | 'CHARGEBACK';
+  readonly transactionId: string;
 }
 
 /** Tells one instance of a payment; resolves to whether it was taken. */
@@ -53,22 +82,31 @@ export class Bank {
     readonly name = 'bank',
   ) {}
 
-  open(reference: string, amount: bigint): Intent {
-    const known = this.intents.get(reference);
+  open(link: Link, amount: bigint): Intent {
+    const known = this.intents.get(keyOf(link));
     if (known) return known;
-    const intent = { reference, amount, isClosed: false, takesSeveral: this.random.chance(0.2) };
-    this.intents.set(reference, intent);
+    const intent = { ...link, amount, isClosed: false, takesSeveral: this.random.chance(0.2) };
+    this.intents.set(keyOf(link), intent);
     return intent;
   }
 
+  get defaultAccount(): string | null {
+    return this.traits.accounts[0] ?? null;
+  }
+
+  /** One of the merchant's accounts. */
+  drawAccount(): string | null {
+    return this.random.oneOf(this.traits.accounts) ?? null;
+  }
+
   /** The buyer pays. Undefined: the bank refuses. */
-  pay(reference: string, amount: bigint): BankPayment | undefined {
-    const intent = this.intents.get(reference);
-    const held = this.of(reference);
+  pay(link: Link, amount: bigint): BankPayment | undefined {
+    const intent = this.intents.get(keyOf(link));
+    const held = this.of(link);
     if (!intent || intent.isClosed || (held.length > 0 && !intent.takesSeveral)) return undefined;
     const transactionId = `T${++this.ids}`;
     const payment = {
-      reference,
+      ...link,
       transactionId,
       amount,
       paidAt: this.kernel.time.now,
@@ -76,14 +114,15 @@ export class Bank {
       refunds: new Map() as BankPayment['refunds'],
     };
     this.payments.push(payment);
-    this.kernel.say(`the buyer pays ${amount} for ${reference} (${transactionId})`);
-    void this.tell(payment);
+    this.kernel.say(`the buyer pays ${amount} for ${nameOf(link)} (${transactionId})`);
+    void this.tell({ type: 'PAID', transactionId });
+    if (this.random.chance(this.traits.disputing)) void this.dispute(payment);
     return payment;
   }
 
   /** A person sends a payment back, outside of the service. False: it is not there, or there is more than one. */
-  wire(reference: string, transactionId: string | undefined): boolean {
-    const named = this.of(reference).filter((one) => transactionId === undefined || isNamed(one, transactionId));
+  wire(link: Link, transactionId: string | undefined): boolean {
+    const named = this.of(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
     const [payment, other] = named;
     if (!payment || other || payment.refunded > 0n) return false;
     if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return false;
@@ -94,14 +133,19 @@ export class Bank {
 
   adapter(): PaymentProvider {
     const call = <T>(what: string, work: () => T): Promise<T> => this.call(what, work);
+    const { accounts } = this.traits;
     return {
       name: this.name,
       refundsInPart: true,
-      query: ({ reference }) => call(`query of ${reference}`, () => this.query(reference)),
-      close: ({ reference }) => call(`close of ${reference}`, () => this.close(reference)),
+      ...(accounts.length > 0 && {
+        defaultAccount: accounts[0],
+        hasAccount: (name: string) => accounts.includes(name),
+      }),
+      query: (attempt) => call(`query of ${attempt.reference}`, () => this.query(this.linkOf(attempt))),
+      close: (attempt) => call(`close of ${attempt.reference}`, () => this.close(this.linkOf(attempt))),
       refund: ({ attempt, refundNumber, amount, transactionId }) =>
         call(`refund of ${attempt.reference}`, () =>
-          this.refund(attempt.reference, transactionId, refundNumber, amount),
+          this.refund(this.linkOf(attempt), transactionId, refundNumber, amount),
         ),
       notifications: {
         read: ({ rawBody }: NotificationRequest) => Promise.resolve(this.read(rawBody)),
@@ -111,8 +155,13 @@ export class Bank {
     };
   }
 
-  private of(reference: string): BankPayment[] {
-    return this.payments.filter((one) => one.reference === reference || one.transactionId === reference);
+  private linkOf({ reference, merchantAccount }: PaymentAttemptRef): Link {
+    return { reference, account: merchantAccount ?? this.defaultAccount };
+  }
+
+  private of({ reference, account }: Link): BankPayment[] {
+    const isNamed = (one: BankPayment): boolean => [one.reference, one.transactionId].includes(reference);
+    return this.payments.filter((one) => one.account === account && isNamed(one));
   }
 
   private async call<T>(what: string, work: () => T): Promise<T> {
@@ -126,19 +175,21 @@ export class Bank {
     return answer;
   }
 
-  private query(reference: string): Awaited<ReturnType<PaymentProvider['query']>> {
-    const payments = this.of(reference);
-    const [payment] = payments.filter(({ amount, refunded }) => refunded < amount);
+  private query(link: Link): Awaited<ReturnType<PaymentProvider['query']>> {
+    const { now } = this.kernel.time;
+    const payments = this.of(link).filter(({ paidAt }) => this.isCalm || now - paidAt >= this.traits.staleMs);
+    // To the bank, a disputed payment is still one.
+    const [payment] = payments.filter(({ amount, refunded, isDisputed }) => refunded < amount || isDisputed);
     if (payment) return { type: 'PAID', ...this.paid(payment) };
     if (payments.length > 0) return { type: 'REFUNDED' };
-    const intent = this.intents.get(reference);
-    if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(this.kernel.time.now) };
+    const intent = this.intents.get(keyOf(link));
+    if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(now) };
     return { type: intent.isClosed ? 'CLOSED' : 'OPEN' };
   }
 
-  private close(reference: string): Awaited<ReturnType<PaymentProvider['close']>> {
-    const intent = this.intents.get(reference);
-    if (this.of(reference).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
+  private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
+    const intent = this.intents.get(keyOf(link));
+    if (this.of(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
     if (!intent) return { type: 'NOT_FOUND' };
     if (intent.isClosed) return { type: 'ALREADY_CLOSED' };
     intent.isClosed = true;
@@ -146,12 +197,12 @@ export class Bank {
   }
 
   private refund(
-    reference: string,
+    link: Link,
     transactionId: string | undefined,
     number: string,
     amount: bigint,
   ): Awaited<ReturnType<PaymentProvider['refund']>> {
-    const all = this.of(reference);
+    const all = this.of(link);
     const payment =
       all.find((one) => one.refunds.has(number)) ?? all.find((one) => one.transactionId === transactionId) ?? all[0];
     if (!payment) return { type: 'REJECTED', reason: 'no such payment' };
@@ -165,19 +216,39 @@ export class Bank {
       0n,
     );
     if (payment.refunded + pending + amount > payment.amount) return { type: 'REJECTED', reason: 'more than was paid' };
-    const refund: { amount: bigint; status: 'PENDING' | 'REFUNDED' | 'REJECTED' } = { amount, status: 'PENDING' };
+    const refund: BankRefund = { amount, status: 'PENDING' };
     payment.refunds.set(number, refund);
     if (!this.random.chance(this.traits.pending)) this.finish(payment, refund);
     return this.stateOf(number, refund.status);
   }
 
-  private finish(payment: BankPayment, refund: { readonly amount: bigint; status: string }): void {
+  private finish(payment: BankPayment, refund: BankRefund): void {
     if (!this.isCalm && this.random.chance(this.traits.rejecting)) {
       refund.status = 'REJECTED';
       return;
     }
     refund.status = 'REFUNDED';
     payment.refunded += refund.amount;
+    if (!this.isCalm && this.random.chance(this.traits.returning)) void this.return(payment, refund);
+  }
+
+  /** The account of the buyer does not exist any more. */
+  private async return(payment: BankPayment, refund: BankRefund): Promise<void> {
+    await this.kernel.sleep(this.random.between(SECOND, 60 * SECOND));
+    if (this.isCalm) return;
+    refund.status = 'REJECTED';
+    payment.refunded -= refund.amount;
+    this.kernel.say(`a refund of ${refund.amount} of ${nameOf(payment)} (${payment.transactionId}) comes back`);
+    await this.tell({ type: 'STATUS_CHANGED', transactionId: payment.transactionId });
+  }
+
+  private async dispute(payment: BankPayment): Promise<void> {
+    await this.kernel.sleep(this.random.between(SECOND, 90 * SECOND));
+    if (this.isCalm || payment.refunds.size > 0 || payment.refunded > 0n) return;
+    payment.refunded = payment.amount;
+    payment.isDisputed = true;
+    this.kernel.say(`the buyer's bank takes ${nameOf(payment)} (${payment.transactionId}) back`);
+    await this.tell({ type: 'CHARGEBACK', transactionId: payment.transactionId });
   }
 
   private stateOf(
@@ -195,15 +266,19 @@ export class Bank {
   }
 
   private read(rawBody: Buffer): Notification {
-    const { reference, transactionId } = JSON.parse(rawBody.toString()) as { reference: string; transactionId: string };
+    const { type, transactionId } = JSON.parse(rawBody.toString()) as News;
     const payment = this.payments.find((one) => one.transactionId === transactionId);
     if (!payment) return { type: 'REJECTED', reason: 'forged' };
-    return { type: 'PAID', reference, ...this.paid(payment) };
+    const { reference, account, amount } = payment;
+    const names = { reference, ...(account !== null && { merchantAccount: account }) };
+    if (type === 'PAID') return { type, ...names, ...this.paid(payment) };
+    if (type === 'STATUS_CHANGED') return { type, ...names, evidence: {} };
+    return { type, ...names, amount, currency: 'EUR', evidence: {} };
   }
 
   /** Again and again, until somebody has taken it, at times twice. What a shop has not registered is told until it is taken. */
-  private async tell({ reference, transactionId }: BankPayment): Promise<void> {
-    const body = Buffer.from(JSON.stringify({ reference, transactionId }));
+  private async tell(news: News): Promise<void> {
+    const body = Buffer.from(JSON.stringify(news));
     for (let copies = this.random.pick([6, 1], [2, 2]); copies > 0; copies--) {
       for (let waitMs = this.random.pick([3, 0], [1, SECOND], [1, 20 * SECOND]); ; waitMs = 30 * SECOND) {
         await this.kernel.sleep(waitMs);
@@ -215,4 +290,12 @@ export class Bank {
 
 function isNamed({ reference, transactionId }: BankPayment, name: string): boolean {
   return name === transactionId || name === reference || name.startsWith('book-');
+}
+
+function keyOf({ reference, account }: Link): string {
+  return `${account ?? ''} ${reference}`;
+}
+
+function nameOf({ reference, account }: Link): string {
+  return account === null ? reference : `${reference} at ${account}`;
 }

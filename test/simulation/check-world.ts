@@ -91,9 +91,9 @@ async function ledgerProblems(
   orders: readonly OrderTraits[],
 ): Promise<string[]> {
   const { claims, openRows } = await records.money();
-  const ledger = bank.payments.map(({ reference, transactionId, amount, refunded }) => {
+  const ledger = bank.payments.map(({ reference, account, transactionId, amount, refunded }) => {
     const money = { paidAmount: String(amount), refundedAmount: String(refunded) };
-    return { provider: bank.name, reference, merchantAccount: null, transactionId, ...money } as LedgerEntry;
+    return { provider: bank.name, reference, merchantAccount: account, transactionId, ...money } as LedgerEntry;
   });
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const erased = orders.filter(({ isErased }) => isErased);

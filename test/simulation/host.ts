@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { type INestApplicationContext } from '@nestjs/common';
 import { type NewOrder, Orders, type PlaceResult } from '../../src';
 import { Database } from '../../src/database';
+import { type Bank } from './bank';
 import { type Stage } from './stage';
 
 type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
@@ -13,7 +14,7 @@ const TRIES = 3;
 export class Host {
   constructor(
     private readonly stage: Stage,
-    private readonly provider: string,
+    private readonly bank: Bank,
   ) {}
 
   /** Undefined: it is not known to be placed, and shall not be there if the host says so. */
@@ -53,7 +54,10 @@ export class Host {
   /** Beside each other or one after the other. The last may be refused, or fail. */
   private async call(orders: Orders, tx: EntityManager, order: NewOrder): Promise<PlaceResult> {
     const { random } = this.stage;
-    const attempt = { orderId: order.id, provider: this.provider, reference: `${order.id}-r1` };
+    const { bank } = this;
+    const link = { reference: `${order.id}-h`, account: bank.defaultAccount };
+    const attempt = { orderId: order.id, provider: bank.name, reference: link.reference };
+    bank.open(link, BigInt(order.amount));
     const more = random.pick<(() => Promise<unknown>) | undefined>(
       [3, undefined],
       [1, () => orders.registerAttempt(attempt, { tx })],

@@ -1,7 +1,7 @@
 import { Inventory, type NewOrder } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
-import { type Bank, type BankPayment } from './bank';
+import { type Bank, type BankPayment, type Link } from './bank';
 import { Host } from './host';
 import { type Stage } from './stage';
 
@@ -41,12 +41,12 @@ class Shop {
     await stage.pause(0, 20);
     const order = this.draw(id);
     const placed = random.chance(0.25)
-      ? await new Host(stage, this.bank.name).place(order)
+      ? await new Host(stage, this.bank).place(order)
       : await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
     if (!placed || placed.outcome === 'rejected') return;
     stage.lines.set(id, order.lines ?? []);
     for (let number = random.pick([3, 1], [1, 2]); number > 0; number--)
-      stage.send(() => this.offer(id, `${id}-r${number}`));
+      stage.send(() => this.offer(id, this.drawLink(id, number)));
     if (random.chance(0.15)) stage.send(() => this.cancel(id));
     if (random.chance(0.1)) stage.send(() => this.extend(id));
     if (random.chance(0.2)) stage.send(() => this.look(id));
@@ -58,36 +58,51 @@ class Shop {
     return { id, amount: PRICE, currency: 'EUR', lines, autoClose: !random.chance(0.1) };
   }
 
+  /** Some shops number their payments anew in each account. */
+  private drawLink(orderId: string, number: number): Link {
+    const account = this.bank.drawAccount();
+    const isShared = account !== null && this.stage.random.chance(0.3);
+    return { account, reference: isShared ? `shared-r${number}` : `${orderId}-r${number}` };
+  }
+
   /** One attempt to pay, which some shops forget to register, or register late. */
-  private async offer(orderId: string, reference: string): Promise<void> {
+  private async offer(orderId: string, link: Link): Promise<void> {
     const { stage, bank } = this;
     const { random } = stage;
     await stage.pause(0, random.pick([3, 0], [1, 10]));
     const registers = random.pick([8, 'before'], [1, 'late'], [1, 'never']);
-    if (registers === 'before' && !(await this.register(orderId, reference))) return;
-    bank.open(reference, PRICE);
-    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, reference)));
+    if (registers === 'before' && !(await this.register(orderId, link))) return;
+    bank.open(link, PRICE);
+    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link)));
     for (let times = random.pick([1, 0], [5, 1], [1, 2]); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
-      const payment = await this.pay(reference);
+      const payment = await this.pay(link);
       if (payment && random.chance(0.35)) stage.send(() => this.report(orderId, payment));
     }
   }
 
-  private async register(orderId: string, reference: string): Promise<boolean> {
-    const attempt = { orderId, provider: this.bank.name, reference };
-    const result = await this.stage.ask(`the shop registers ${reference}`, (orders) => orders.registerAttempt(attempt));
+  private async register(orderId: string, { reference, account }: Link): Promise<boolean> {
+    const attempt = { orderId, provider: this.bank.name, reference, ...this.named(account) };
+    const result = await this.stage.ask(`the shop registers ${reference} for ${orderId}`, (orders) =>
+      orders.registerAttempt(attempt),
+    );
     return result !== undefined && result.outcome !== 'rejected';
   }
 
-  private async pay(reference: string): Promise<BankPayment | undefined> {
+  /** The default account may be left out. */
+  private named(account: string | null): { readonly merchantAccount?: string } {
+    const mayOmit = account === this.bank.defaultAccount;
+    return account === null || (mayOmit && this.stage.random.chance(0.5)) ? {} : { merchantAccount: account };
+  }
+
+  private async pay(link: Link): Promise<BankPayment | undefined> {
     const { kernel, random } = this.stage;
-    await kernel.turn(`a buyer wants to pay ${reference}`);
-    return this.bank.pay(reference, random.pick([8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]));
+    await kernel.turn(`a buyer wants to pay ${link.reference}`);
+    return this.bank.pay(link, random.pick([8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]));
   }
 
   /** Reports are late, repeated, and sometimes wrong. */
-  private async report(orderId: string, { reference, transactionId, amount }: BankPayment): Promise<void> {
+  private async report(orderId: string, { reference, account, transactionId, amount }: BankPayment): Promise<void> {
     const { stage } = this;
     const { random } = stage;
     const other = `o${random.between(1, this.orders)}`;
@@ -100,7 +115,7 @@ class Shop {
         [1, { transactionId: `book-${orderId}` }],
       ),
     };
-    const payment = { provider: this.bank.name, amount, currency: 'EUR', ...told };
+    const payment = { provider: this.bank.name, amount, currency: 'EUR', ...told, ...this.named(account) };
     for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) {
       await stage.pause(0, 40);
       const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
@@ -157,7 +172,8 @@ class Operator {
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
     // Of the others, an order may need the money.
     if (!row || !['late', 'surplus', 'unknown-order'].includes(row.reason)) return;
-    if (!this.bank.wire(row.reference, idOf(row))) return;
+    const account = row.merchantAccount ?? this.bank.defaultAccount;
+    if (!this.bank.wire({ reference: row.reference, account }, idOf(row))) return;
     const settlement = { id: row.id, reason: 'wired' };
     await this.stage.ask(`an operator settles ${row.reference} (${row.reason})`, (orders) =>
       orders.unmatched.settle(settlement),

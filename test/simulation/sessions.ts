@@ -227,7 +227,8 @@ export class Sessions {
     if (leaving.length === 0) return false;
     await Promise.all(leaving.map(({ isClosed }) => isClosed));
     const pids = leaving.map(({ pid }) => pid);
-    await this.ask('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [pids]);
+    const isOurs = 'pid = ANY($1) AND pid <> pg_backend_pid() AND datname = current_database()';
+    await this.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs}`, [pids]);
     const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
     while (((await this.ask<{ sessions: number }>(left, [pids]))[0]?.sessions ?? 0) > 0);
     return true;

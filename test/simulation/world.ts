@@ -68,7 +68,16 @@ class World {
     this.broker = new SimulatedBroker(kernel, random.chance(0.5));
     this.trouble = new Trouble(kernel, random, this.broker);
     const isTroubled = random.chance(0.5);
-    const traits = { failing: isTroubled ? 0.2 : 0, losing: isTroubled ? 0.1 : 0, pending: 0.3, rejecting: 0.1 };
+    const traits = {
+      failing: isTroubled ? 0.2 : 0,
+      losing: isTroubled ? 0.1 : 0,
+      pending: 0.3,
+      rejecting: 0.1,
+      returning: random.pick([3, 0], [1, 0.3]),
+      disputing: random.pick([3, 0], [1, 0.2]),
+      staleMs: random.pick([3, 0], [1, 3 * SECOND]),
+      accounts: random.pick<string[]>([2, []], [1, ['main', 'other']]),
+    };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
     this.options = this.drawOptions();
   }

@@ -61,7 +61,9 @@ function problemOf({ entry, claims, rows }: Held): string | undefined {
   if (claim && other) return rows.length > 0 ? undefined : `pays ${claim.orderId} and ${other.orderId}`;
   if (claim) return problemOfClaim(claim, held, rows);
   if (held > 0n) return rows.length > 0 ? undefined : `holds ${held}, and nobody knows`;
-  const invites = rows.some(({ reason }) => INVITING.includes(reason));
+  // Whoever reads that the buyer's bank has it does not return it.
+  const invites =
+    rows.some(({ reason }) => INVITING.includes(reason)) && rows.every(({ reason }) => reason !== 'chargeback');
   return invites && entry.paidAmount !== null ? 'was returned, and a row invites to return it again' : undefined;
 }
 
