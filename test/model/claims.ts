@@ -14,8 +14,7 @@ import {
 } from '../../src/orders/model/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
 import { type Booking, type Money, released } from '../../src/orders/model/money';
-import { isRightful } from '../../src/orders/pay/mark-paid';
-import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
+import { isRightful, unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
   isBesideSettled,

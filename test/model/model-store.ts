@@ -15,12 +15,17 @@ import {
   withStatus,
 } from '../../src/orders/model/order';
 import { bookMoney, type Money } from '../../src/orders/model/money';
-import { decideClaim, type SamePayments } from '../../src/orders/model/decide-claim';
+import { decideClaim, isRightful, type SamePayments } from '../../src/orders/model/decide-claim';
 import { type AttemptFinding, withFindings } from '../../src/orders/model/findings';
-import { type Refund, PART_REASONS, type UnmatchedMoney } from '../../src/orders/model/unmatched-money';
+import {
+  type Refund,
+  PART_REASONS,
+  unmatchedFromAttempt,
+  type UnmatchedMoney,
+} from '../../src/orders/model/unmatched-money';
 import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
-import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
+import { isHandled, isRepetition, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type Transition, type TransitionCause } from '../../src/orders/model/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
@@ -169,11 +174,17 @@ export class ModelStore {
       const booking = bookMoney(order, this.accounted(orderId, told));
       const { money } = booking;
       const same = this.samePayments(money);
-      if (decideClaim(order, money, same, booking.wasBooked) === 'refused') continue;
+      const decision = decideClaim(order, money, same, booking.wasBooked);
+      if (decision === 'refused') continue;
       if (!booking.wasBooked && isHandled(same.handled, money)) continue;
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
+      const isOthersToo = decision === 'disputed' || wasElsewhere(same.handled, money);
+      if (isOthersToo || (decision === 'outranks' && !isRightful(booking))) {
+        const why = { reason: 'attempt-mismatch', handling: 'kept', now: this.now() } as const;
+        this.keepUnmatched([unmatchedFromAttempt(booking.holder, why)]);
+      }
     }
     return adoptable.length > 0;
   }

@@ -3,6 +3,7 @@ import {
   isUndecided,
   canTakeMoney,
   isBooked,
+  isClaim,
   isOtherPayment,
   isSameAttempt,
   isSamePayment,
@@ -14,7 +15,7 @@ import {
   yieldsToProvider,
   areTwoPayments,
 } from './order';
-import { type Money, moneyReceived } from './money';
+import { type Booking, type Money, moneyReceived } from './money';
 
 /**
  * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
@@ -106,6 +107,11 @@ export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
 
 export function isPaidBy(order: LockedOrder, payment: PaymentAttempt): boolean {
   return moneyReceived(order, order.attempts).type === 'sufficient' && neededPayments(order).includes(payment);
+}
+
+/** Pure: whether the payment pays the order, which has registered it, so that what others claim is a mistake. */
+export function isRightful({ after, holder }: Booking): boolean {
+  return isPaidBy(after, holder) && !isClaim(holder);
 }
 
 function isRegistered({ attempts }: LockedOrder, money: Money): boolean {

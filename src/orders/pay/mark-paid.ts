@@ -4,7 +4,6 @@ import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import {
   isBooked,
-  isClaim,
   type LockedOrder,
   type PaidSource,
   isUndecided,
@@ -20,7 +19,7 @@ import {
   unownedMoney,
   unownedOf,
   decideClaim,
-  isPaidBy,
+  isRightful,
   othersWith,
   namesOfMoney,
 } from '../model/decide-claim';
@@ -116,11 +115,6 @@ export function vouchedBy(
   const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
   const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
   return booking.money === vouched && isIts ? vouched : undefined;
-}
-
-/** Pure: whether the payment pays the order, which has registered it, so that what others claim is a mistake. */
-export function isRightful({ after, holder }: Booking): boolean {
-  return isPaidBy(after, holder) && !isClaim(holder);
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
 import { bookMoney, type Booking, moneyReceived } from '../model/money';
-import { decideClaim, namesOfMoney, unownedMoney } from '../model/decide-claim';
+import { decideClaim, isRightful, namesOfMoney, unownedMoney } from '../model/decide-claim';
 import {
   type LockedOrder,
   isSameAttempt,
@@ -12,7 +12,8 @@ import {
   type OrderView,
   isUndecided,
 } from '../model/order';
-import { isHandled } from './handled-payments';
+import { unmatchedFromAttempt } from '../model/unmatched-money';
+import { isHandled, wasElsewhere } from './handled-payments';
 import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';
@@ -40,7 +41,7 @@ export async function adoptUnmatched(tx: EntityManager, store: OrderStore, batch
 
 /**
  * Money of an attempt that belongs to another order, or that another order counts on, stays where it is. So does what is
- * no money: a release before stored whatever a provider stated.
+ * no money: a release before stored whatever a provider stated. A person is told of what another order had, or only claims.
  */
 async function adopt(
   tx: EntityManager,
@@ -54,7 +55,8 @@ async function adopt(
   const booking = bookMoney(order, told);
   const { money } = booking;
   const same = await store.samePaymentsLocked(tx, namesOfMoney(told, money));
-  if (decideClaim(order, money, same, booking.wasBooked) === 'refused') return order;
+  const decision = decideClaim(order, money, same, booking.wasBooked);
+  if (decision === 'refused') return order;
   if (!booking.wasBooked && isHandled(same.handled, money)) return order;
   // What a person has settled counts as none, so the row stays the one that shows it.
   if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
@@ -62,6 +64,11 @@ async function adopt(
   // It was registered for another order in the meantime. A person must find out whose it is.
   if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
   await store.closeUnmatched(tx, [adoptable]);
+  const isOthersToo = decision === 'disputed' || wasElsewhere(same.handled, money);
+  if (isOthersToo || (decision === 'outranks' && !isRightful(booking))) {
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now } as const;
+    await store.keepUnmatched(tx, [unmatchedFromAttempt(booking.holder, why)]);
+  }
   return booking.after;
 }
 

@@ -159,6 +159,25 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-looked-up')).toMatchObject([{ reason: 'attempt-mismatch', orderId }]);
   });
 
+  it.each([
+    ['erased', erase],
+    ['purged', purge],
+  ])(
+    'that was only reported for an order that was %s is shown to a person if another one adopts it',
+    async (what, forget) => {
+      const reference = `r-adopted-${what}`;
+      const first = await desk.placed({ attempt: desk.attempt(reference) });
+      await reportAlone(first, reference);
+      await forget(first);
+      await notify(reference);
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      await settle(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+      expect(await desk.rowsOf(reference)).toEqual(['unknown-order adopted', 'attempt-mismatch kept']);
+      expect(await desk.openOf(reference)).toMatchObject([{ orderId, source: 'provider' }]);
+    },
+  );
+
   it('that was settled as a mere report does not hide the word of its provider', async () => {
     await desk.report('nobody', 'r-word');
     await settleRow('r-word');

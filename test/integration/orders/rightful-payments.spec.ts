@@ -41,6 +41,13 @@ describe('the order that a payment belongs to', () => {
     expect(await report(claimant, `mine-${name}`, 1_999, `theirs-${name}`)).toMatchObject({ outcome: 'paid' });
     return { claimant, rightful: await own(`theirs-${name}`, { merchantId: 'm1', ...more }) };
   };
+  /** The provider has notified a payment under a reference that no order has registered yet. */
+  const notifiedBefore = async (reference: string) => {
+    const money = { ...attempt(reference), merchantAccount: null, amount: 1_999n, currency: 'EUR' };
+    const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
+    const row = { ...money, ...why, transactionId: `t-${reference}`, evidence: {}, now: new Date() };
+    await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+  };
   const expectLost = async (claimant: string, name: string) => {
     await lookedAt(claimant);
     expect(await attemptsOf(claimant)).toEqual([`mine-${name} CLOSED`]);
@@ -118,17 +125,14 @@ describe('the order that a payment belongs to', () => {
     it('pays the order that registers it after the notification', async () => {
       const claimant = await own('mine-early', { merchantId: 'm2' });
       await report(claimant, 'mine-early', 1_999, 'theirs-early');
-      const money = { ...attempt('theirs-early'), merchantAccount: null, amount: 1_999n, currency: 'EUR' };
-      const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
-      const row = { ...money, ...why, transactionId: 't-early', evidence: {}, now: new Date() };
-      await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+      await notifiedBefore('theirs-early');
       const rightful = await own('theirs-early', { merchantId: 'm1' });
       await settleUntilDone(shop, [rightful]);
       expect(await statusOf(rightful)).toBe('PAID');
       await expectLost(claimant, 'early');
     });
 
-    it.each(['told', 'found'])(
+    it.each(['told', 'found', 'adopted'])(
       'pays the order that registered it, although a person has settled the report, who is asked when it is %s',
       async (how) => {
         const [mine, theirs] = [`mine-settled-${how}`, `theirs-settled-${how}`];
@@ -139,10 +143,11 @@ describe('the order that a payment belongs to', () => {
         const row = await rowOf(claimant);
         await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'no such payment' }, { by: ANNA });
         expect(await attemptsOf(claimant)).toEqual([`${mine} SETTLED`]);
+        if (how === 'adopted') await notifiedBefore(theirs);
         const rightful = await own(theirs, { merchantId: 'm1', ...(how === 'found' ? { paymentWindowMs: 0 } : {}) });
         if (how === 'told') expect(await confirm(rightful, theirs)).toMatchObject({ outcome: 'paid' });
         else {
-          found(theirs, `t-${theirs}`);
+          if (how === 'found') found(theirs, `t-${theirs}`);
           expect(await settleUntilDone(shop, [rightful])).toEqual([{ type: 'done' }]);
         }
         expect(await attemptsOf(rightful)).toEqual([`${theirs} PAID`]);
@@ -209,6 +214,19 @@ describe('the order that a payment belongs to', () => {
       expect(await confirm(rightful, 'the-rest', 2_001)).toMatchObject({ outcome: 'paid' });
       expect(await rowsOf(rightful)).toContain('theirs-share attempt-mismatch adopted');
       await expectLost(claimant, 'share');
+    });
+
+    it('is shown to a person, too, if that order adopts it', async () => {
+      const claimant = await own('mine-before', { merchantId: 'm2' });
+      await report(claimant, 'mine-before', 1_999, 'theirs-before');
+      await notifiedBefore('theirs-before');
+      const rightful = await own('theirs-before', { merchantId: 'm1', amount: 4_000 });
+      await settleUntilDone(shop, [rightful]);
+      expect(await attemptsOf(rightful)).toEqual(['theirs-before PAID']);
+      expect(await rowsOf(rightful)).toContain('theirs-before attempt-mismatch kept');
+      expect(await confirm(rightful, 'the-rest-before', 2_001)).toMatchObject({ outcome: 'paid' });
+      expect(await rowsOf(rightful)).toContain('theirs-before attempt-mismatch adopted');
+      await expectLost(claimant, 'before');
     });
 
     it('clears the report that its own order was refused', async () => {
