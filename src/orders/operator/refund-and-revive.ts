@@ -145,7 +145,7 @@ export class RefundPayment {
         return { ...named, ...refusal, says: says ?? 'it was not looked up at its provider yet' };
       }
       case 'refund': {
-        const [disputed] = await this.found.disputed(tx, [decision.attempt], true);
+        const [disputed] = await this.found.disputed(tx, [decision.attempt], 'refund');
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
         await this.beginRefunds(locked, decision.attempt, why);
         return { outcome: 'refunding', order: await this.transaction.view(tx, order.id) };
@@ -271,7 +271,7 @@ export class ReviveOrder {
   private async decide({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<ReviveOrderResult> {
     const { transaction, unmatched, found, rows } = this;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
-    const decision = decideRevival(order, await found.disputed(tx, paid));
+    const decision = decideRevival(order, await found.disputed(tx, paid, 'revival'));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'already-paid')
       return { outcome: 'already-paid', order: await transaction.view(tx, order.id) };

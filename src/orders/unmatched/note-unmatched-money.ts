@@ -165,12 +165,12 @@ export class NoteUnmatchedMoney {
   }
 
   /**
-   * The payments that must not be refunded automatically, because a person must not refund them here either, or because the
-   * buyer's bank takes or took them back.
+   * The payments that must not be refunded automatically, because a person must not refund them here either, because an
+   * order had them, too, before it was erased or purged, or because the buyer's bank takes or took them back.
    */
   async unrefundable(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
-    const disputed = await this.disputed(tx, payments, true);
+    const disputed = await this.disputed(tx, payments, 'automatic refund');
     const chargedBack = await this.store.contested.chargedBack(tx, payments);
     return payments.filter((one) => disputed.includes(one) || chargedBack.some((key) => isSameRow(key, one)));
   }
@@ -178,20 +178,20 @@ export class NoteUnmatchedMoney {
   /**
    * The payments that another order also counts on. For a refund, also those that a person has settled, and those under a
    * reference that was refunded before its order was erased or purged: the number of the refund is the same, so the
-   * provider would say that it is done.
+   * provider would say that it is done. For an automatic refund, also those that such an order had: a person is told.
    */
   async disputed(
     tx: EntityManager,
     payments: readonly PaymentAttempt[],
-    isForRefund = false,
+    purpose: 'revival' | 'refund' | 'automatic refund',
   ): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts, handled } = await this.store.samePayments(tx, payments);
-    const gone = isForRefund ? handled : [];
-    const settled = gone.filter(({ fate }) => fate === 'settled');
+    const gone = purpose === 'revival' ? [] : handled;
+    const held = gone.filter(({ fate }) => fate === 'settled' || (fate === 'booked' && purpose === 'automatic refund'));
     const isGone = (payment: PaymentAttempt): boolean =>
       gone.some((one) => one.fate === 'refunded' && isSameAttempt(one, payment)) ||
-      wasElsewhere(settled, { ...payment, source: 'provider' });
+      wasElsewhere(held, { ...payment, source: 'provider' });
     return payments.filter((payment) => isElsewhere(payment, attempts) || isGone(payment));
   }
 }

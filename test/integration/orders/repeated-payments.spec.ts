@@ -159,24 +159,34 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-looked-up')).toMatchObject([{ reason: 'attempt-mismatch', orderId }]);
   });
 
-  it.each([
+  describe.each([
     ['erased', erase],
     ['purged', purge],
-  ])(
-    'that was only reported for an order that was %s is shown to a person if another one adopts it',
-    async (what, forget) => {
-      const reference = `r-adopted-${what}`;
-      const first = await desk.placed({ attempt: desk.attempt(reference) });
-      await reportAlone(first, reference);
-      await forget(first);
+  ])('and was only reported for an order that was %s', (what, forget) => {
+    const reported = async (reference: string): Promise<string> => {
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      await reportAlone(orderId, reference);
+      await forget(orderId);
+      return reference;
+    };
+
+    it('is shown to a person if another order adopts it', async () => {
+      const reference = await reported(`r-adopted-${what}`);
       await notify(reference);
       const orderId = await desk.placed({ attempt: desk.attempt(reference) });
       await settle(desk.shop, [orderId]);
-      expect(await desk.statusOf(orderId)).toBe('PAID');
       expect(await desk.rowsOf(reference)).toEqual(['unknown-order adopted', 'attempt-mismatch kept']);
-      expect(await desk.openOf(reference)).toMatchObject([{ orderId, source: 'provider' }]);
-    },
-  );
+    });
+
+    it('is refunded for another order only by a person', async () => {
+      const reference = await reported(`r-late-${what}`);
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.shop.cancel.execute({ orderId });
+      await settleUntilDone(desk.shop, [orderId]);
+      await desk.confirm(orderId, reference);
+      expect(await desk.rowsOf(reference)).toEqual(['attempt-mismatch kept', 'late kept']);
+    });
+  });
 
   it('that was settled as a mere report does not hide the word of its provider', async () => {
     await desk.report('nobody', 'r-word');
