@@ -1,6 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
 import { vouchedBy, decidePayment } from '../../src/orders/pay/mark-paid';
-import { unownedOf } from '../../src/orders/model/decide-claim';
+import { othersWith, unownedOf } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import {
   type LockedOrder,
@@ -91,6 +91,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();
   const vouched = vouchedBy(order, money, same);
+  if (vouched && othersWith(order, vouched, store.samePayments(vouched, orderId)).length > 0) return mismatched();
   if (vouched) {
     store.closeUnmatched(unownedOf(vouched, same));
     return book(world, late, order, vouched, booked);

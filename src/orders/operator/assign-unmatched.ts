@@ -11,7 +11,7 @@ import {
   isBooked,
   isSamePayment,
 } from '../model/order';
-import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
+import { MarkPaid, type MarkPaidResult, moneyOf, vouchedBy } from '../pay/mark-paid';
 import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
 import { paymentTimeout, accountOf } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
@@ -89,6 +89,10 @@ export class AssignUnmatched {
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {
+      // The provider says which reference a report means that has only the provider's own id.
+      const vouched = vouchedBy(order, money, same);
+      if (vouched && (await this.transaction.store.isTakenElsewhere(tx, order, vouched)))
+        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
       if (await this.merchants.hasOther(tx, named, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };

@@ -252,9 +252,12 @@ export class MarkPaid {
     );
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
-    const claim = await this.claims.execute(told, first, same);
-    if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
-    const vouched = claim === 'ours' ? vouchedBy(order, told.money, same) : undefined;
+    const claimed = await this.claims.execute(told, first, same);
+    if (claimed === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
+    const named = claimed === 'ours' ? vouchedBy(order, told.money, same) : undefined;
+    const isElsewhere = named !== undefined && (await this.transaction.store.isTakenElsewhere(tx, order, named));
+    const vouched = isElsewhere ? undefined : named;
+    const claim = isElsewhere ? 'refused' : claimed;
     if (vouched) await this.transaction.store.closeUnmatched(tx, unownedOf(vouched, same));
     const report = vouched ? { ...told, money: vouched } : told;
     const isAsTold = !vouched && claim !== 'settled';

@@ -14,6 +14,7 @@ import {
   type AttemptKey,
   isSameAttempt,
   isSamePayment,
+  type LockedOrder,
   meantAttempt,
   type PaymentAttempt,
   type PaymentNames,
@@ -22,9 +23,9 @@ import {
 import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
 import { type Transition } from '../model/transition';
 import { ContestedRows, insertPaid, writeAttempts } from './attempts';
-import { type AttemptWrite } from '../model/money';
+import { type AttemptWrite, type Money } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
-import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
+import { othersWith, type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
@@ -95,6 +96,11 @@ export class OrderStore {
   async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[], orderId?: string): Promise<SamePayments> {
     await this.lockPayments(tx, names);
     return this.samePayments(tx, names, orderId);
+  }
+
+  /** Whether another order has registered or booked this payment. */
+  async isTakenElsewhere(tx: EntityManager, order: LockedOrder, payment: Money): Promise<boolean> {
+    return othersWith(order, payment, await this.samePayments(tx, [payment], order.id)).length > 0;
   }
 
   /** Other transactions that book one of these payments wait for this one, and then see what was booked. */

@@ -29,6 +29,12 @@ describe('the order that a payment belongs to', () => {
         [id],
       )
     ).map(({ text }) => text);
+  /** What a notification leaves that comes before its attempt. */
+  const unowned = (reference: string) => {
+    const money = { ...attempt(reference), merchantAccount: null, amount: 1_999n, currency: 'EUR' };
+    const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
+    return { ...money, ...why, evidence: {}, now: new Date() };
+  };
   const rowOf = async (id: string) => (await shop.unmatched.list({ limit: 1_000 })).find((row) => row.orderId === id);
   /** What the engine does next: the timeout of the claim is due at once. */
   const lookedAt = async (id: string) => {
@@ -96,6 +102,25 @@ describe('the order that a payment belongs to', () => {
       expect(await attemptsOf('claims-early')).toEqual(['own-early OPEN']);
     });
   });
+
+  describe.each([undefined, 'm-account'])(
+    'a report by the id of the provider of money that came before its order, which has account %s',
+    (merchantAccount) => {
+      it('is refused while another order waits for that money, and cannot be assigned', async () => {
+        const reference = `early-${merchantAccount ?? 'none'}`;
+        const claimant = await placed({ merchantId: 'm2' });
+        const row = { ...unowned(reference), transactionId: `t-${reference}` };
+        await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+        const rightful = await placed({ attempt: { ...attempt(reference), merchantAccount } });
+        expect(await report(claimant, `t-${reference}`)).toMatchObject({ outcome: 'attempt-mismatch' });
+        expect(await rowsOf(claimant)).toEqual([`t-${reference} attempt-mismatch kept`]);
+        const assignment = { id: (await rowOf(claimant))?.id ?? '', orderId: claimant, reason: 'the receipt says so' };
+        expect(await shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ code: 'PAYMENT_TAKEN' });
+        await settleUntilDone(shop, [rightful]);
+        expect([await statusOf(rightful), await attemptsOf(claimant)]).toEqual(['PAID', []]);
+      });
+    },
+  );
 
   describe('a payment that a report claims for another order', () => {
     it('pays the order that registered it when the provider notifies, and the other order loses it', async () => {
