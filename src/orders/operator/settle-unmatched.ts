@@ -6,6 +6,7 @@ import { isDue } from '../model/plan-closing';
 import { checkUnmatched } from '../input/check-input';
 import {
   type LockedOrder,
+  accountOfAttempt,
   isSamePayment,
   isSameRow,
   isSettledReport,
@@ -315,7 +316,9 @@ export function heldAttempt(
 ): PaymentAttempt | undefined {
   const isEarly = isOwnerless(payment) && status === 'SETTLED';
   if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
-  const names = namesOf(payment);
+  // The row has the key of its attempt, which may have got its account later.
+  const own = order.attempts.find((attempt) => isSameRow(attempt, payment));
+  const names = { ...namesOf(payment), ...(own ? { merchantAccount: accountOfAttempt(own) } : {}) };
   const needed = order.status === 'PAID' && status === 'PAID' ? neededPayments(order) : [];
   const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
   return order.attempts.find((attempt) => isMeant(attempt) && !needed.includes(attempt));

@@ -219,6 +219,8 @@ async function withAccountOf(
   one: UnmatchedMoney,
   known: readonly Known[],
 ): Promise<UnmatchedMoney> {
+  // What an attempt holds is stored under the key of that attempt, which never changes.
+  if (HELD_MONEY_REASONS.some((reason) => reason === one.reason)) return one;
   const named = known.filter(
     ({ provider, reference, reason }) =>
       provider === one.provider && reference === one.reference && reason === one.reason,
@@ -233,7 +235,6 @@ async function withAccountOf(
   if (account === '') return only && others.length === 0 ? { ...one, merchantAccount: only.account } : one;
   const unresolved = rows.find((row) => row.account === '');
   if (!unresolved) return one;
-  // The money of an attempt is stored under the key of that attempt, which never changes.
   if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
   // What an order has is at the account of its attempt. A row of another order may have the key already.
   if (unresolved.handling === 'adopted' || named.some(isThere)) return one;

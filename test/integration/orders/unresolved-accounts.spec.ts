@@ -305,6 +305,50 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect([await attemptsOf(first), await attemptsOf(second)]).toEqual([['main SETTLED'], ['other PAID']]);
   });
 
+  describe('as a part of the price of which another part was paid to another account under the same reference', () => {
+    const handlingsOf = (id: string) =>
+      textsOf(
+        `SELECT merchant_account || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY 1`,
+        [id],
+      );
+    const settleAt = async (id: string, account: string | null) => {
+      const rows = (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === id);
+      const row = rows.find(({ merchantAccount }) => merchantAccount === account);
+      await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' });
+    };
+
+    it('has a row of its own, which is settled with it and not refunded as well', async () => {
+      const id = await placed();
+      for (const account of [undefined, 'main', 'other']) await register(id, 'two-parts', account);
+      await notify('two-parts', 't-parts-other', 'other', 400n);
+      await notify('two-parts', 't-parts-main', 'main', 400n);
+      expect(await handlingsOf(id)).toEqual([' waiting', 'other waiting']);
+      await settleAt(id, null);
+      expect(await attemptsOf(id)).toEqual(['main SETTLED', 'other PAID']);
+      await expire(id);
+      await settleUntilDone(shop, [id]);
+      expect([await attemptsOf(id), await handlingsOf(id)]).toEqual([
+        ['main SETTLED', 'other REFUNDING'],
+        [' settled', 'other refunding'],
+      ]);
+    });
+
+    it('is settled once more after its provider has confirmed it, and not the other part', async () => {
+      const id = await placed();
+      await register(id, 'once-more');
+      await report(id, 'once-more', 400);
+      await settleAt(id, null);
+      await notify('once-more', 't-more-main', 'main', 400n);
+      await register(id, 'once-more', 'other');
+      await notify('once-more', 't-more-other', 'other', 400n);
+      await settleAt(id, null);
+      expect([await attemptsOf(id), await handlingsOf(id)]).toEqual([
+        ['main SETTLED', 'other PAID'],
+        [' settled', 'other waiting'],
+      ]);
+    });
+  });
+
   it('is told to a person if one had settled it and a report without the account hides that', async () => {
     await notify('paid-back', 't-paid-back');
     const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(({ reference }) => reference === 'paid-back');
