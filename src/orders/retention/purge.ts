@@ -225,9 +225,13 @@ export function settledMoney(schema: string): Rows {
   const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
   // A settled row stays as long as the attempt that it is about: only the row lets a person reopen it, and without it the
   // same news would be told, or its excess be refunded, once more.
+  // A chargeback may be under the provider's own id, or under an account that the attempt got later.
+  const attempt = `SELECT true FROM ${schema}.payment_attempt a
+             WHERE a.provider = r.provider
+               AND (a.merchant_account = r.merchant_account OR '' IN (a.merchant_account, r.merchant_account))`;
   const isHeld = `r.handling = 'settled' AND (
-            SELECT true FROM ${schema}.payment_attempt a
-             WHERE a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account)`;
+            ${attempt} AND a.reference = r.reference
+            UNION ALL ${attempt} AND a.transaction_id = r.reference LIMIT 1)`;
   const isRecent = `r.resolved_at >= ${KEPT_SINCE}`;
   const condition = `${isSettled(schema, 'r')} AND (${isHeld}) IS NOT TRUE AND (${isRecent}) IS NOT TRUE`;
   return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition };

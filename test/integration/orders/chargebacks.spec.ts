@@ -1,6 +1,8 @@
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { post } from './post-notification';
-import { eventsOf, SCHEMA, settleUntilDone } from './shop';
+import { eventsOf, purgeOf, SCHEMA, settleUntilDone } from './shop';
+
+const DAY_MS = 86_400_000;
 
 describe('a chargeback', () => {
   let desk: OperatorDesk;
@@ -10,9 +12,15 @@ describe('a chargeback', () => {
   });
   afterAll(() => desk.shop.database.drop());
 
-  async function takes(reference: string, amount = 1_999n, disputeStatus = 'needs_response'): Promise<void> {
+  async function takes(
+    reference: string,
+    amount = 1_999n,
+    disputeStatus = 'needs_response',
+    merchantAccount?: string,
+  ): Promise<void> {
     const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent', disputeStatus };
-    await post(desk, { type: 'CHARGEBACK', reference, amount, currency: 'EUR', evidence });
+    const account = merchantAccount === undefined ? {} : { merchantAccount };
+    await post(desk, { type: 'CHARGEBACK', reference, ...account, amount, currency: 'EUR', evidence });
   }
 
   it('is told to a person once, and leaves the order and its other money as they are', async () => {
@@ -142,6 +150,29 @@ describe('a chargeback', () => {
     const revival = { orderId: id, reason: 'the buyer has withdrawn it' };
     expect(await desk.shop.revive.execute(revival, { by: ANNA })).toMatchObject({ outcome: 'revived' });
   });
+
+  it.each([
+    ['own id of the provider', 't-c-purged', undefined],
+    ['merchant account', 'c-purged', 'acct'],
+  ])(
+    'that is known by the %s keeps a second payment, whatever is purged after it is settled',
+    async (what, named, account) => {
+      const name = (reference: string): string => `${reference}-${what.length}`;
+      await takes(name(named), 1_999n, 'needs_response', account);
+      const id = await desk.placed({ attempt: desk.attempt(name('c-purged')) });
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt(name('c-second')) });
+      await desk.confirm(id, name('c-purged'));
+      await settleRow(name(named), 'chargeback');
+      const longAgo = `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '400 days', resolved_at = now() - interval '400 days' WHERE reference = $1`;
+      await desk.shop.dataSource.query(longAgo, [name(named)]);
+      await purgeOf(desk.shop, { settledMoneyMs: DAY_MS }).runOnce();
+      expect(await desk.confirm(id, name('c-second'))).toMatchObject({ outcome: 'surplus' });
+      expect([await desk.rowsOf(name(named)), await desk.rowsOf(name('c-second'))]).toEqual([
+        ['chargeback settled'],
+        ['surplus kept'],
+      ]);
+    },
+  );
 
   it('of a payment that nobody registered is told, too', async () => {
     await takes('c-unknown');
