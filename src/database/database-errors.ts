@@ -87,6 +87,16 @@ export function isDatabaseMissing(error: unknown): boolean {
   return codesOf(error).includes('3D000');
 }
 
+/** True when the server lets the user in from nowhere, or not from here, whatever the password. */
+export function isUserShutOut(error: unknown): boolean {
+  return codesOf(error).includes('28000');
+}
+
+/** True when the database takes no new sessions. */
+export function isDatabaseClosed(error: unknown): boolean {
+  return codesOf(error).includes('55000');
+}
+
 /** True when the server, the user, or the database has as many sessions as it may. */
 export function isOutOfConnections(error: unknown): boolean {
   return codesOf(error).includes('53300');

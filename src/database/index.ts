@@ -37,6 +37,7 @@ export {
 } from './errors';
 export {
   retryWhileUnavailable,
+  isDatabaseClosed,
   isDatabaseMissing,
   isDatabaseUnavailable,
   isPermissionDenied,
@@ -50,6 +51,7 @@ export {
   isReadOnly,
   isRetryableConflict,
   isSchemaUnusable,
+  isUserShutOut,
   nameOwnSchema,
 } from './database-errors';
 export {

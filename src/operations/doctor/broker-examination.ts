@@ -310,6 +310,9 @@ class TransportExamination {
     const missing: string[] = [];
     for (const name of ladder.exchanges) if (!(await this.inspection.hasExchange(name))) missing.push(name);
     if (missing.length > 0) return this.missing(missing);
+    const lost: string[] = [];
+    for (const { name } of ladder.queues) if (!(await this.inspection.queue(name))) lost.push(name);
+    if (lost.length > 0) return this.lost(lost);
     if (!isProbeable(ladder)) return this.notes.skip('a message through the ladder', 'one unit is longer than 10 s');
     const result = await this.probe(ladder, false);
     if (result.type !== 'works') this.pathFinding(result);
@@ -320,6 +323,12 @@ class TransportExamination {
     const seen = `The ladder lacks the exchange ${names.join(', ')}, so wake-ups that wait in it stall.`;
     const remedy = 'Restart an instance: it declares the ladder again (docs/runbook.md, "Wake-ups are missed").';
     this.notes.error('dead-letters-stall', seen, remedy);
+  }
+
+  private lost(names: readonly string[]): void {
+    const seen = `The ladder lacks ${names.length} of its queues (the first is ${names[0]}), so wake-ups do not wait, and the sweep takes over.`;
+    const remedy = 'Restart an instance: it declares the ladder again (docs/runbook.md, "Wake-ups are missed").';
+    this.notes.error('message-path', seen, remedy);
   }
 
   /** @param declares whether the transport is declared first, which tells whether the broker knows its type */

@@ -1,5 +1,12 @@
 import { type DataSource } from 'typeorm';
-import { isDatabaseMissing, isLoginRefused, isOutOfConnections, isPermissionDenied } from '../../database';
+import {
+  isDatabaseClosed,
+  isDatabaseMissing,
+  isLoginRefused,
+  isOutOfConnections,
+  isPermissionDenied,
+  isUserShutOut,
+} from '../../database';
 import { ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
@@ -95,8 +102,7 @@ function unreachable(error: unknown, notes: Notes): void {
   const why = error instanceof Error ? error.message || error.name : String(error);
   const where = 'docs/runbook.md, "The database is unavailable"';
   if (isLoginRefused(error)) {
-    const what = isDatabaseMissing(error) ? 'name of the database' : 'user or password';
-    const remedy = `Correct the ${what} in DATABASE_URL, for the service too. Its open sessions go on until they end (${where}).`;
+    const remedy = `${letIn(error)} Its open sessions go on until they end (${where}).`;
     return notes.error('database-login-refused', `The database server refuses the login: ${why}.`, remedy);
   }
   if (isOutOfConnections(error)) {
@@ -108,8 +114,18 @@ function unreachable(error: unknown, notes: Notes): void {
     const remedy = `Run as its owner: GRANT CONNECT ON ${database.replace('database', 'DATABASE')} TO the user of DATABASE_URL (${where}).`;
     return notes.error('database-login-refused', `The database server refuses the login: ${why}.`, remedy);
   }
-  const remedy = `Start it, or correct DATABASE_URL (${where}).`;
+  const [, name] = isDatabaseClosed(error) ? (/database (".*")/.exec(why) ?? []) : [];
+  const remedy = name
+    ? `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true; (${where}).`
+    : `Start it, or correct DATABASE_URL (${where}).`;
   notes.error('database-unreachable', `The database cannot be used: ${why}.`, remedy);
+}
+
+/** What to do so that the server lets the user in. */
+function letIn(error: unknown): string {
+  if (isDatabaseMissing(error)) return 'Correct the name of the database in DATABASE_URL, for the service too.';
+  if (isUserShutOut(error)) return 'Let the user in, by ALTER ROLE … LOGIN or pg_hba.conf, as the server says.';
+  return 'Correct the user or password in DATABASE_URL, for the service too, unless the password has expired.';
 }
 
 /** What each key of a policy does to our queues: docs/runbook.md, "Policies that break the path". */

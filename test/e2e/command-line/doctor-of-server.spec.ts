@@ -36,6 +36,23 @@ describe('the doctor finds, of the database server,', () => {
     expect(full?.remedy).toContain('DATABASE_POOL_SIZE');
   });
 
+  it('13. a user who may not log in, and a database that takes no sessions, and tells what ends that', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const user = `kept_out_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} PASSWORD 'right'`);
+    const shut = find('database-login-refused', await examine(urlAs(user, 'right')));
+    await onServer(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    const closed = find('database-unreachable', await examine(database.url));
+    const [statement = ''] = /ALTER DATABASE [^;]*;/.exec(closed?.remedy ?? '') ?? [];
+    await onServer(statement || `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    const open = await examine(database.url);
+    await onServer(`DROP ROLE ${user}`);
+    expect(shut?.remedy).toContain('ALTER ROLE … LOGIN');
+    expect(shut?.remedy).not.toContain('Correct');
+    expect(statement).toContain(name);
+    expect(find('database-unreachable', open)).toBeUndefined();
+  });
+
   it('13. a user who must not connect to the database, and tells the right', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const user = `outside_${randomUUID().slice(0, 8)}`;

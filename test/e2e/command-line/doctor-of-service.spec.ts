@@ -153,6 +153,16 @@ describe('the doctor finds beside a service', () => {
     await connection.close();
   });
 
+  it('8. a queue of the ladder that somebody deleted', async () => {
+    const queue = `${PREFIX}.delay-b8-u1000-classic.0.01`;
+    const connection = await connect(service.vhost.url);
+    const channel = await connection.createChannel();
+    await channel.deleteQueue(queue);
+    await connection.close();
+    const { findings } = await runJson<DoctorReport>(service.environment, 'doctor');
+    expect(findings.find(({ id }) => id === 'message-path')?.seen).toContain(queue);
+  });
+
   it('34. after it, a parked queue of an earlier release, until a policy limits its deliveries', async () => {
     const { vhost } = service;
     const { parked } = new TopologyNames(PREFIX);
