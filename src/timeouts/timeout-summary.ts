@@ -145,8 +145,10 @@ export class TimeoutSummary {
 export interface TimeoutCounts {
   readonly kind: string;
   readonly pending: number;
-  /** Of the pending ones, those that may be handled now. */
+  /** Of the pending ones, those whose time has passed, also if they are looked up again or wait for a pause to end. */
   readonly overdue: number;
+  /** Of these, those that may be handled now. */
+  readonly ready: number;
   readonly parked: number;
 }
 
@@ -155,7 +157,8 @@ export function countTimeouts(dataSource: DataSource, schema: string): Promise<T
   return ownQuery(
     dataSource,
     `SELECT kind, (count(*) FILTER (WHERE state = 'pending'))::int AS pending,
-            (count(*) FILTER (WHERE state = 'pending' AND next_attempt_at <= now()))::int AS overdue,
+            (count(*) FILTER (WHERE state = 'pending' AND LEAST(due_at, next_attempt_at) <= now()))::int AS overdue,
+            (count(*) FILTER (WHERE state = 'pending' AND next_attempt_at <= now()))::int AS ready,
             (count(*) FILTER (WHERE state = 'parked'))::int AS parked
        FROM ${schema}.timeout GROUP BY kind ORDER BY kind`,
   );

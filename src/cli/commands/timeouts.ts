@@ -61,9 +61,15 @@ function listCommand(cli: Cli): Command {
 
 async function counts(context: INestApplicationContext): Promise<Report> {
   const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
-  const found = await countTimeouts(dataSource, schema);
-  const rows = found.map(({ kind, pending, overdue, parked }) => [kind, pending, overdue, parked]);
-  return { data: found, text: textTable(['kind', 'pending', 'overdue', 'parked'], rows) };
+  const counted = await countTimeouts(dataSource, schema);
+  const found = counted.map(({ kind, pending, overdue, parked }) => ({ kind, pending, overdue, parked }));
+  return {
+    data: found,
+    text: textTable(
+      ['kind', 'pending', 'overdue', 'parked'],
+      found.map((one) => Object.values(one)),
+    ),
+  };
 }
 
 async function listKind(
@@ -161,7 +167,8 @@ export function sweepCommand(cli: Cli): Command {
     .option('--dry-run', 'count what is overdue, and change nothing');
   return cli.acts<[], Options>(command, async (context, options) => {
     const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
-    const overdue = (await countTimeouts(dataSource, schema)).filter((one) => one.overdue > 0);
+    const counted = await countTimeouts(dataSource, schema);
+    const overdue = counted.filter(({ ready }) => ready > 0).map(({ kind, ready }) => ({ kind, overdue: ready }));
     if (options.dryRun) return toReport(overdue, new Map(), true);
     await refuseUnknownProviders(context);
     const outcomes = await sweep(cli, context, overdue);

@@ -152,6 +152,16 @@ describe('order-timeout', () => {
       expect((JSON.parse(out) as { key: string }[]).map(({ key }) => key)).toContain(id);
     });
 
+    it('counts as overdue what waits past its deadline, as for a paused provider', async () => {
+      const late = await service.place();
+      const of = `WHERE key = '${late}' AND kind = 'order.payment'`;
+      await sql(`UPDATE order_timeout.timeout SET due_at = now(), next_attempt_at = now() + interval '1 hour' ${of}`);
+      expect(await text('timeouts', 'list')).toMatch(/^order\.payment +\d+ +1 +0$/m);
+      const swept = await json<{ kinds: unknown[] }>('sweep', '--once', '--dry-run');
+      expect(swept.kinds).toEqual([]);
+      await sql(`DELETE FROM order_timeout.timeout ${of}`);
+    });
+
     it('shows a timeout', async () => {
       const id = await service.place();
       const shown = await json<{ state: string; attempts: number }>('timeouts', 'show', `order.payment/${id}`);
