@@ -218,9 +218,6 @@ describe('a payment whose merchant account was not known when its attempt was re
   it('is stored although another order has a row at its account, and its own has one without', async () => {
     const id = newOrder().id;
     expect(await report(id, 'key', 500, 't-first')).toMatchObject({ outcome: 'unknown-order' });
-    await placed({ id, attempt: { ...attempt('key'), merchantAccount: 'main' } });
-    await register(id, 'first', 'main');
-    expect(await notify('first', 't-first', 'main', 500n)).toBe('accepted');
     const told = {
       orderId: 'never-placed',
       ...attempt('key'),
@@ -229,6 +226,9 @@ describe('a payment whose merchant account was not known when its attempt was re
       currency: 'EUR',
     };
     expect(await shop.markPaid.execute(told)).toMatchObject({ outcome: 'unknown-order' });
+    await placed({ id, attempt: { ...attempt('key'), merchantAccount: 'main' } });
+    await register(id, 'first', 'main');
+    expect(await notify('first', 't-first', 'main', 500n)).toBe('accepted');
     const [row] = (await shop.unmatched.list()).filter(({ orderId }) => orderId === 'never-placed');
     await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire 4711' });
     expect(await notify('key', 't-key', 'main', 1_499n)).toBe('accepted');
