@@ -79,7 +79,10 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const { store, wiring } = world;
   const { orderId } = booked;
   if (!store.has(orderId)) {
-    return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
+    const money = wiring.believes(told);
+    const isTaken = othersWith({ id: orderId }, money, store.samePayments(money, orderId)).length > 0;
+    const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
+    return store.keepUnmatched([unmatchedMoney(world, money, orderId, reason, 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
   const first = bookMoney(order, renamed(world, order, accountedFor(world, order, wiring.believes(told))));
