@@ -138,7 +138,7 @@ const suites = {
   simulation: {
     about: 'worlds of the whole service in virtual time, on PostgreSQL, with a simulated broker and bank',
     takes: '5 min',
-    options: '--worlds N  --seed N  --trace people|all',
+    options: '--worlds N  --seed N  --seconds N  --workers N  --trace people|all  --weakness all|NAME',
     nightly: ['--worlds', '2000'],
     run: program('test/simulation/main.ts', onPostgres),
   },

@@ -12,7 +12,7 @@ function play(
   count: number,
 ): { readonly status: number | null; readonly worlds: readonly string[] } {
   const program = ['-r', './test/support/compile-on-require.js', 'test/simulation/main.ts'];
-  const args = [...program, '--seed', String(seed), '--worlds', String(count), '--name', name];
+  const args = [...program, '--seed', String(seed), '--worlds', String(count), '--workers', '1', '--name', name];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: REPOSITORY, encoding: 'utf8' });
   expect(stderr).toBe('');
   return { status, worlds: stdout.split('\n').filter((line) => line.startsWith('world ')) };

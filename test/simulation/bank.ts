@@ -10,6 +10,8 @@ import { jsonOf, type Kernel } from './kernel';
 
 /** One payment of a buyer: what a bank has taken, and what it gave back. */
 export interface BankPayment {
+  /** Which order the buyer has in mind. */
+  readonly orderId: string;
   readonly reference: string;
   /** Null: the bank has no merchant accounts. */
   readonly account: string | null;
@@ -28,6 +30,7 @@ interface BankRefund {
 
 /** What a shop has asked a buyer to pay. */
 export interface Intent {
+  readonly orderId: string;
   readonly reference: string;
   readonly account: string | null;
   readonly amount: bigint;
@@ -82,10 +85,10 @@ export class Bank {
     readonly name = 'bank',
   ) {}
 
-  open(link: Link, amount: bigint): Intent {
+  open(link: Link, orderId: string, amount: bigint): Intent {
     const known = this.intents.get(keyOf(link));
     if (known) return known;
-    const intent = { ...link, amount, isClosed: false, takesSeveral: this.random.chance(0.2) };
+    const intent = { ...link, orderId, amount, isClosed: false, takesSeveral: this.random.chance(0.2) };
     this.intents.set(keyOf(link), intent);
     return intent;
   }
@@ -107,6 +110,7 @@ export class Bank {
     const transactionId = `T${++this.ids}`;
     const payment = {
       ...link,
+      orderId: intent.orderId,
       transactionId,
       amount,
       paidAt: this.kernel.time.now,

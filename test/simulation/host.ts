@@ -57,7 +57,7 @@ export class Host {
     const { bank } = this;
     const link = { reference: `${order.id}-h`, account: bank.defaultAccount };
     const attempt = { orderId: order.id, provider: bank.name, reference: link.reference };
-    bank.open(link, BigInt(order.amount));
+    bank.open(link, order.id, BigInt(order.amount));
     const more = random.pick<(() => Promise<unknown>) | undefined>(
       [3, undefined],
       [1, () => orders.registerAttempt(attempt, { tx })],

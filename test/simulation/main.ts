@@ -1,29 +1,57 @@
-import 'reflect-metadata';
-import { openPlace } from './place';
-import { readSimulationOptions } from './simulation-options';
-import { real } from './virtual-time';
-import { playWorld, START_MS, type Story } from './world';
+import { Players } from './players';
+import { readSimulationOptions, type SimulationOptions } from './simulation-options';
+import { WEAKNESSES, type Weakness } from './weaknesses';
+import { type Story } from './world';
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
 async function main(): Promise<number> {
-  const { seed, worlds, trace, name } = readSimulationOptions(process.argv.slice(2), real.Date.now());
-  const place = await openPlace(name, START_MS);
-  say(`seed ${seed}; the same worlds again: --seed ${seed}`);
-  const began = real.monotonic();
-  const stories: Story[] = [];
-  for (let world = 0; world < worlds; world++) {
-    const story = await playWorld(seed + world, place);
-    stories.push({ ...story, trace: [] });
+  const options = readSimulationOptions(process.argv.slice(2), Date.now());
+  say(`seed ${options.seed}; the same worlds again: --seed ${options.seed}`);
+  if (options.weaknesses.length === 0) return playOurs(options);
+  let missed = 0;
+  say('| weakness | worlds | seed | what is wrong |\n|---|---|---|---|');
+  for (const weakness of WEAKNESSES.filter(({ name }) => options.weaknesses.includes(name)))
+    if (!(await isFound(weakness, options))) missed += 1;
+  say(missed === 0 ? 'ok: each is found' : `${missed} are not found`);
+  return missed === 0 ? 0 : 1;
+}
+
+async function playOurs({ seed, worlds, seconds, trace, workers, name }: SimulationOptions): Promise<number> {
+  const began = Date.now();
+  const sum = { worlds: 0, bad: 0, statements: 0 };
+  const players = await Players.open({ workers, name });
+  const tell = (story: Story): boolean => {
+    sum.worlds += 1;
+    sum.statements += story.statements;
     if (trace !== undefined) say(story.trace.filter((line) => trace === 'all' || isTold(line)).join('\n'));
+    if (story.problems.length > 0) sum.bad += 1;
     if (story.problems.length > 0 || worlds <= 3) say(sentenceOf(story));
-  }
-  const ms = real.monotonic() - began;
-  const bad = stories.filter(({ problems }) => problems.length > 0).length;
-  const statements = stories.reduce((sum, story) => sum + story.statements, 0);
-  say(`${worlds} worlds, ${bad} bad, ${statements} statements, ${(ms / worlds).toFixed(0)} ms a world`);
-  await place.drop();
-  return bad > 0 ? 1 : 0;
+    return true;
+  };
+  await players.play({ seed, worlds, limitMs: seconds * 1_000, isTraced: trace !== undefined, tell });
+  await players.close();
+  const took = ((Date.now() - began) / 1_000).toFixed(0);
+  say(`${sum.worlds} worlds, ${sum.bad} bad, ${sum.statements} statements, ${took} s`);
+  return sum.bad > 0 ? 1 : 0;
+}
+
+/** Plays worlds of a weaker product until one is bad. */
+async function isFound({ name: weakness, says }: Weakness, options: SimulationOptions): Promise<boolean> {
+  const { seed, worlds, seconds, workers, name } = options;
+  let played = 0;
+  let found: Story | undefined;
+  const tell = (story: Story): boolean => {
+    played += 1;
+    if (story.problems.length > 0) found ??= story;
+    return found === undefined;
+  };
+  const players = await Players.open({ workers, name, weakness });
+  await players.play({ seed, worlds, limitMs: seconds * 1_000, isTraced: false, tell });
+  await players.close();
+  const what = found ? `${found.seed} | ${found.problems[0]?.split('\n')[0]}` : '- | nothing';
+  say(`| \`${weakness}\` ${says} | ${played} | ${what} |`);
+  return found !== undefined;
 }
 
 /** Statements, and what goes between service and broker, are for those who want all. */
@@ -36,11 +64,10 @@ function sentenceOf({ seed, digest, steps, statements, problems }: Story): strin
   return `world ${seed} (${digest}, ${steps} steps, ${statements} statements): ${what}`;
 }
 
-// At once: what a world leaves behind must not keep the process.
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? String(error.stack) : String(error)}\n`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(2);
   },
 );

@@ -72,7 +72,7 @@ class Shop {
     await stage.pause(0, random.pick([3, 0], [1, 10]));
     const registers = random.pick([8, 'before'], [1, 'late'], [1, 'never']);
     if (registers === 'before' && !(await this.register(orderId, link))) return;
-    bank.open(link, PRICE);
+    bank.open(link, orderId, PRICE);
     if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link)));
     for (let times = random.pick([1, 0], [5, 1], [1, 2]); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));

@@ -6,8 +6,14 @@ const { transformSync } = require('@swc/core');
 
 /** @typedef {NodeJS.Module & { _compile(code: string, filename: string): void }} CompilingModule */
 
+/** What is changed in a file before it is compiled, by its path. @type {Map<string, (text: string) => string>} */
+const changes = new Map();
+
+module.exports = { changes };
+
 require.extensions['.ts'] = (/** @type {NodeJS.Module} */ module, /** @type {string} */ filename) => {
-  const { code } = transformSync(readFileSync(filename, 'utf8'), {
+  const text = readFileSync(filename, 'utf8');
+  const { code } = transformSync(changes.get(filename)?.(text) ?? text, {
     filename,
     swcrc: false,
     sourceMaps: 'inline',

@@ -1,0 +1,33 @@
+import 'reflect-metadata';
+// Before the files that it changes are loaded.
+import './weaken';
+import { openPlace, type Place } from './place';
+import { playWorld, START_MS } from './world';
+
+/** What the parent asks for: one world, or the end. */
+export type Request = { readonly seed: number; readonly isTraced: boolean } | 'end';
+
+const [name = ''] = process.argv.slice(2);
+
+/** A process that lives in one world after the other, because its clocks are those of the worlds. */
+async function play(place: Place, request: Request): Promise<void> {
+  if (request === 'end') {
+    await place.drop();
+    process.exit(0);
+  }
+  const story = await playWorld(request.seed, place);
+  process.send?.({ ...story, trace: request.isTraced ? story.trace : [] });
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(`${error instanceof Error ? String(error.stack) : String(error)}\n`);
+  process.exit(2);
+}
+
+// The end of the parent is the end of all.
+process.on('disconnect', () => process.exit(3));
+
+openPlace(name, START_MS).then((place) => {
+  process.on('message', (request: Request) => void play(place, request).catch(fail));
+  process.send?.('ready');
+}, fail);
