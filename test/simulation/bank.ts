@@ -135,6 +135,13 @@ export class Bank {
     return true;
   }
 
+  /** It does not remember that this was taken. */
+  tellAgain(): void {
+    const again = this.payments.filter(() => this.random.chance(0.5));
+    for (const { transactionId, isDisputed } of again)
+      void this.tell({ type: isDisputed ? 'CHARGEBACK' : 'PAID', transactionId });
+  }
+
   adapter(): PaymentProvider {
     const call = <T>(what: string, work: () => T): Promise<T> => this.call(what, work);
     const { accounts } = this.traits;

@@ -2,9 +2,9 @@ import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { moneyProblems, type OpenRowFact } from '../support/checks/money-checks';
 import { type EventFact } from '../support/checks/facts';
 import { eventProblems, historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
-import { Records } from '../support/checks/records';
 import { type Bank, type BankPayment } from './bank';
 import { type Kernel } from './kernel';
+import { recordsOf } from './past';
 import { STOCK } from './people';
 import { type Stage } from './stage';
 
@@ -12,7 +12,6 @@ interface OrderTraits {
   readonly id: string;
   readonly status: string;
   readonly autoClose: boolean;
-  readonly isErased: boolean;
 }
 
 interface StoredTimeout {
@@ -28,16 +27,16 @@ export async function checkWorld(
   bank: Bank,
   events: readonly EventFact[],
 ): Promise<string[]> {
-  const records = Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
   const orders = await kernel.query<OrderTraits>(
-    'SELECT id, status, auto_close AS "autoClose", erased_at IS NOT NULL AS "isErased" FROM order_timeout.orders ORDER BY id',
+    'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
   );
+  const gone = await stage.past.gone(kernel);
   const timeouts = await kernel.query<StoredTimeout>('SELECT kind, key, state FROM order_timeout.timeout');
   return [
     ...endlessProblems(orders, timeouts),
-    ...placingProblems(stage, orders),
-    ...(await recordProblems(records, stage, events)),
-    ...(await ledgerProblems(kernel, records, bank, orders)),
+    ...placingProblems(stage, [...orders, ...gone.orders]),
+    ...(await recordProblems(kernel, stage, events)),
+    ...(await ledgerProblems(kernel, stage, bank)),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
 }
@@ -54,7 +53,7 @@ function endlessProblems(orders: readonly OrderTraits[], timeouts: readonly Stor
 }
 
 /** What a shop was told is true. */
-function placingProblems({ lines, unplaced }: Stage, orders: readonly OrderTraits[]): string[] {
+function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly id: string }[]): string[] {
   const ids = new Set(orders.map(({ id }) => id));
   return [
     ...[...lines.keys()].filter((id) => !ids.has(id)).map((id) => `${id} was placed and is not there`),
@@ -62,16 +61,15 @@ function placingProblems({ lines, unplaced }: Stage, orders: readonly OrderTrait
   ];
 }
 
-async function recordProblems(records: Records, stage: Stage, events: readonly EventFact[]): Promise<string[]> {
-  const placed = [...(await records.orderRecords()).values()].map((record) => {
-    const lines = stage.lines.get(record.id) ?? [];
-    return { ...record, lines, status: freed(record.status) };
-  });
+async function recordProblems(kernel: Kernel, stage: Stage, events: readonly EventFact[]): Promise<string[]> {
+  const records = recordsOf(kernel);
+  const gone = (await stage.past.gone(kernel)).orders.map((order) => withLines(stage, order));
+  const placed = [...(await records.orderRecords()).values()].map((order) => withLines(stage, order));
   return [
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
     ...placed.flatMap(({ id, history }) => eventProblems(id, history, ofOrder(id, events))),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
-    ...stockProblems(await records.stock(), () => STOCK, placed),
+    ...stockProblems(await records.stock(), () => STOCK, [...placed, ...gone]),
   ];
 }
 
@@ -80,26 +78,27 @@ function ofOrder(id: string, events: readonly EventFact[]): EventFact[] {
 }
 
 /** The goods of an order are free as soon as its money is on the way back. */
-function freed(status: string): string {
-  return status === 'REFUNDING' ? 'CLOSED_REFUNDED' : status;
+function withLines<T extends { readonly id: string; readonly status: string }>(
+  { lines }: Stage,
+  order: T,
+): T & { readonly lines: NonNullable<ReturnType<Stage['lines']['get']>> } {
+  const status = order.status === 'REFUNDING' ? 'CLOSED_REFUNDED' : order.status;
+  return { ...order, lines: lines.get(order.id) ?? [], status };
 }
 
-async function ledgerProblems(
-  kernel: Kernel,
-  records: Records,
-  bank: Bank,
-  orders: readonly OrderTraits[],
-): Promise<string[]> {
-  const { claims, openRows } = await records.money();
+async function ledgerProblems(kernel: Kernel, { past }: Stage, bank: Bank): Promise<string[]> {
+  const { claims, openRows } = await recordsOf(kernel).money();
   const entryOf = ({ reference, account, transactionId, amount, refunded }: BankPayment): LedgerEntry => {
     const money = { paidAmount: String(amount), refundedAmount: String(refunded) };
     return { provider: bank.name, reference, merchantAccount: account, transactionId, ...money } as LedgerEntry;
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
-  const erased = new Set(orders.filter(({ isErased }) => isErased).map(({ id }) => id));
+  const erased = await past.erased(kernel);
+  const gone = await past.gone(kernel);
   // No table says any more which payments such an order had.
   const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
-  return moneyProblems({ ledger: bank.payments.map(entryOf), claims, openRows: seen }).filter(
+  const facts = { ledger: bank.payments.map(entryOf), claims: [...claims, ...gone.claims], openRows: seen };
+  return moneyProblems(facts).filter(
     (says) => !(says.endsWith('nobody knows') && forgotten.some((name) => says.includes(name))),
   );
 }

@@ -1,4 +1,4 @@
-import { Inventory, type NewOrder } from '../../src';
+import { Inventory, type NewOrder, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { type Bank, type BankPayment, type Link } from './bank';
@@ -10,14 +10,34 @@ export const STOCK = 5;
 
 const PRICE = 100n;
 
-/** Everybody who does something on this day. */
-export function sendPeople(stage: Stage, bank: Bank): void {
-  const { random } = stage;
-  stage.send(() => deliverStock(stage));
-  const orders = random.between(3, 5);
-  const shop = new Shop(stage, bank, orders);
-  for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
-  if (random.chance(0.6)) stage.send(() => new Operator(stage, bank, orders).work());
+/** Everybody who does something. */
+export class People {
+  private readonly orders: number;
+  private readonly shop: Shop;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly bank: Bank,
+  ) {
+    this.orders = stage.random.between(3, 5);
+    this.shop = new Shop(stage, bank, this.orders);
+  }
+
+  send(): void {
+    const { stage, shop, orders } = this;
+    stage.send(() => deliverStock(stage));
+    for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
+    if (stage.random.chance(0.6)) stage.send(() => new Operator(stage, this.bank, orders).work());
+  }
+
+  /** When much is forgotten: what was said is said again, and references are used again. */
+  sendAgain(): void {
+    const { stage, shop, bank, orders } = this;
+    bank.tellAgain();
+    shop.reportAgain();
+    if (stage.random.chance(0.5)) stage.send(() => shop.sell('n1', `o${stage.random.between(1, orders)}-r1`));
+    if (stage.random.chance(0.6)) stage.send(() => new Operator(stage, bank, orders).work());
+  }
 }
 
 function deliverStock(stage: Stage): Promise<unknown> {
@@ -29,13 +49,16 @@ function deliverStock(stage: Stage): Promise<unknown> {
 
 /** The back end of a shop, and its buyers. */
 class Shop {
+  private readonly reported: (ReportedPayment & { readonly what: string })[] = [];
+
   constructor(
     private readonly stage: Stage,
     private readonly bank: Bank,
     private readonly orders: number,
   ) {}
 
-  async sell(id: string): Promise<void> {
+  /** @param reference of the first attempt, if it is to be an old one */
+  async sell(id: string, reference?: string): Promise<void> {
     const { stage } = this;
     const { random } = stage;
     await stage.pause(0, 20);
@@ -46,7 +69,7 @@ class Shop {
     if (!placed || placed.outcome === 'rejected') return;
     stage.lines.set(id, order.lines ?? []);
     for (let number = random.pick([3, 1], [1, 2]); number > 0; number--)
-      stage.send(() => this.offer(id, this.drawLink(id, number)));
+      stage.send(() => this.offer(id, this.drawLink(id, number, number === 1 ? reference : undefined)));
     if (random.chance(0.15)) stage.send(() => this.cancel(id));
     if (random.chance(0.1)) stage.send(() => this.extend(id));
     if (random.chance(0.2)) stage.send(() => this.look(id));
@@ -59,8 +82,9 @@ class Shop {
   }
 
   /** Some shops number their payments anew in each account. */
-  private drawLink(orderId: string, number: number): Link {
+  private drawLink(orderId: string, number: number, reference?: string): Link {
     const account = this.bank.drawAccount();
+    if (reference !== undefined) return { account, reference };
     const isShared = account !== null && this.stage.random.chance(0.3);
     return { account, reference: isShared ? `shared-r${number}` : `${orderId}-r${number}` };
   }
@@ -116,11 +140,20 @@ class Shop {
       ),
     };
     const payment = { provider: this.bank.name, amount, currency: 'EUR', ...told, ...this.named(account) };
-    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) {
-      await stage.pause(0, 40);
-      const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
-      await stage.ask(what, (orders) => orders.markPaid(payment));
-    }
+    const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
+    this.reported.push({ ...payment, what });
+    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) await this.tell(payment, what);
+  }
+
+  reportAgain(): void {
+    const { stage } = this;
+    const again = this.reported.filter(() => stage.random.chance(0.5));
+    for (const { what, ...payment } of again) stage.send(() => this.tell(payment, `${what} again`));
+  }
+
+  private async tell(payment: ReportedPayment, what: string): Promise<void> {
+    await this.stage.pause(0, 40);
+    await this.stage.ask(what, (orders) => orders.markPaid(payment));
   }
 
   private async cancel(orderId: string): Promise<void> {

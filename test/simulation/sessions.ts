@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type Socket } from 'node:net';
 import { Client } from 'pg';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
@@ -133,7 +132,9 @@ export class Sessions {
     if (!session) return;
     this.all.delete(session);
     const { stream } = connectedOf(client).connection;
-    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : once(stream, 'close') });
+    // An error may come first.
+    const close = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : close });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }

@@ -3,6 +3,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { type Random } from '../model/random';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
+import { Past } from './past';
 
 const SECOND = 1_000;
 
@@ -16,6 +17,7 @@ export class Stage {
   readonly lines = new Map<string, readonly { readonly sku: string; readonly quantity: number }[]>();
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
+  readonly past = new Past();
   /** People who are not done. */
   busy = 0;
   readonly mishaps: string[] = [];

@@ -27,10 +27,12 @@ const REFUSALS: readonly Refusal[] = [
 
 /** What goes wrong between the instances, PostgreSQL, and the broker. Each world has its own share of it. */
 export class Trouble {
-  private isOver = false;
+  private isOver = true;
   private refusal: Refusal | undefined;
   private readonly conflicts: number;
   private readonly cuts: number;
+  private readonly losing: number;
+  private readonly breaking: number;
 
   constructor(
     private readonly kernel: Kernel,
@@ -39,9 +41,14 @@ export class Trouble {
   ) {
     this.conflicts = random.pick([3, 0], [1, 0.002], [1, 0.02]);
     this.cuts = random.pick([3, 0], [1, 0.001], [1, 0.01]);
-    broker.losing = random.pick([3, 0], [1, 0.1], [1, 0.5]);
-    broker.breaking = random.pick([3, 0], [1, 0.02]);
+    this.losing = random.pick([3, 0], [1, 0.1], [1, 0.5]);
+    this.breaking = random.pick([3, 0], [1, 0.02]);
     kernel.sessions.fateOf = (text) => this.fateOf(text);
+  }
+
+  begin(): void {
+    this.isOver = false;
+    Object.assign(this.broker, { losing: this.losing, breaking: this.breaking });
   }
 
   /** Something breaks for a while. */

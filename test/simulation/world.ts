@@ -4,7 +4,7 @@ import { Bank } from './bank';
 import { checkWorld } from './check-world';
 import { Instance } from './instance';
 import { Kernel } from './kernel';
-import { sendPeople } from './people';
+import { People } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
 import { Stage } from './stage';
@@ -15,11 +15,13 @@ export const START_MS = Date.UTC(2030, 0, 1);
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 /** People act and things break for so long. Then the world is calm, and all that can be decided is decided. */
 const ACTIVE_MS = 100 * SECOND;
 
-const CALM_MS = 20 * MINUTE;
+const CALM_MS = 18 * MINUTE;
 
 /** What became of a world. */
 export interface Story {
@@ -55,6 +57,7 @@ class World {
   private readonly stage: Stage;
   private readonly broker: SimulatedBroker;
   private readonly bank: Bank;
+  private readonly people: People;
   private readonly trouble: Trouble;
   private readonly options: OrderTimeoutOptions;
   private started = 0;
@@ -79,25 +82,44 @@ class World {
       accounts: random.pick<string[]>([2, []], [1, ['main', 'other']]),
     };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
+    this.people = new People(this.stage, this.bank);
     this.options = this.drawOptions();
   }
 
   async play(): Promise<readonly string[]> {
-    const { kernel, random, stage } = this;
+    const { kernel, random, people } = this;
     this.broker.install();
     for (let instances = random.pick([4, 1], [1, 2]); instances > 0; instances--) this.start();
     await kernel.run(START_MS + 5 * SECOND);
-    kernel.lateMs = random.pick([1, 3], [2, 10], [2, 30]) * SECOND;
-    sendPeople(stage, this.bank);
-    if (random.chance(0.4)) stage.send(() => this.breakThings());
-    if (random.chance(0.4)) stage.send(() => this.strike());
-    await kernel.run(START_MS + ACTIVE_MS);
-    await this.calmDown();
-    return [...stage.mishaps, ...(await checkWorld(kernel, stage, this.bank, this.broker.listener.facts()))];
+    await this.act(() => people.send());
+    const problems = await this.check();
+    if (problems.length > 0 || !random.chance(0.3)) return problems;
+    await this.letDaysPass();
+    await this.act(() => people.sendAgain());
+    return this.check();
   }
 
   end(): void {
     for (const instance of this.stage.instances) instance.crash();
+  }
+
+  /** People act and things break. Then the world calms down until all is decided. */
+  private async act(send: () => void): Promise<void> {
+    const { kernel, random, stage } = this;
+    const untilMs = kernel.time.now + ACTIVE_MS;
+    kernel.lateMs = random.pick([1, 3], [2, 10], [2, 30]) * SECOND;
+    this.bank.isCalm = false;
+    this.trouble.begin();
+    send();
+    if (random.chance(0.4)) stage.send(() => this.breakThings());
+    if (random.chance(0.4)) stage.send(() => this.strike());
+    await kernel.run(untilMs);
+    await this.calmDown();
+  }
+
+  private async check(): Promise<string[]> {
+    const { kernel, stage, bank, broker } = this;
+    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, broker.listener.facts()))];
   }
 
   private async calmDown(): Promise<void> {
@@ -108,10 +130,24 @@ class World {
     kernel.lateMs = 2 * MINUTE;
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start();
-    for (let untilMs = ACTIVE_MS + 2 * MINUTE; untilMs <= CALM_MS; untilMs += 3 * MINUTE) {
-      await kernel.run(START_MS + untilMs);
+    const fromMs = kernel.time.now;
+    for (let ms = 2 * MINUTE; ms <= CALM_MS; ms += 3 * MINUTE) {
+      await kernel.run(fromMs + ms);
       if (stage.busy === 0 && (await this.isDecided())) return;
     }
+  }
+
+  /** Until everything is purged that may be. Timers are very late meanwhile, so that it costs little. */
+  private async letDaysPass(): Promise<void> {
+    const { kernel, stage } = this;
+    await stage.past.remember(kernel);
+    kernel.say('days pass');
+    kernel.lateMs = 6 * HOUR;
+    await kernel.run(kernel.time.now + 3 * DAY);
+    kernel.lateMs = SECOND;
+    for (const instance of stage.instances) instance.crash();
+    this.start();
+    await kernel.run(kernel.time.now + 5 * SECOND);
   }
 
   private async isDecided(): Promise<boolean> {
@@ -152,6 +188,7 @@ class World {
       rabbit: { urls: ['amqp://simulated'] },
       sweep,
       orders,
+      retention: { finishedOrdersMs: DAY, settledMoneyMs: DAY, idempotencyKeysMs: DAY },
       providers: [bank.adapter()],
       migrate: false,
     };
