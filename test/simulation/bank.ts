@@ -124,15 +124,20 @@ export class Bank {
     return payment;
   }
 
-  /** A person sends a payment back, outside of the service. False: it is not there, or there is more than one. */
-  wire(link: Link, transactionId: string | undefined): boolean {
+  /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
+  wire(link: Link, transactionId: string | undefined): BankPayment | undefined {
     const named = this.of(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
     const [payment, other] = named;
-    if (!payment || other || payment.refunded > 0n) return false;
-    if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return false;
+    if (!payment || other || payment.refunded > 0n) return undefined;
+    if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return undefined;
     payment.refunded = payment.amount;
     this.kernel.say(`a person wires ${payment.amount} of ${payment.reference} (${payment.transactionId}) back`);
-    return true;
+    return payment;
+  }
+
+  recall(payment: BankPayment): void {
+    payment.refunded -= payment.amount;
+    this.kernel.say(`a person recalls ${payment.amount} of ${payment.reference} (${payment.transactionId})`);
   }
 
   /** It does not remember that this was taken. */

@@ -201,16 +201,18 @@ class Operator {
     }
   }
 
-  /** First the money, then the word. */
+  /** First the money, then the word. Who hears that the money is needed after all recalls it. */
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
     // Of the others, an order may need the money.
     if (!row || !['late', 'surplus', 'unknown-order'].includes(row.reason)) return;
     const account = row.merchantAccount ?? this.bank.defaultAccount;
-    if (!this.bank.wire({ reference: row.reference, account }, idOf(row))) return;
+    const wired = this.bank.wire({ reference: row.reference, account }, idOf(row));
+    if (!wired) return;
     const settlement = { id: row.id, reason: 'wired' };
-    await this.stage.ask(`an operator settles ${row.reference} (${row.reason})`, (orders) =>
+    const settled = await this.stage.ask(`an operator settles ${row.reference} (${row.reason})`, (orders) =>
       orders.unmatched.settle(settlement),
     );
+    if (settled?.outcome === 'rejected') this.bank.recall(wired);
   }
 
   private async refund(row: UnmatchedPayment | undefined): Promise<void> {
