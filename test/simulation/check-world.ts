@@ -25,7 +25,8 @@ export async function checkWorld(
   kernel: Kernel,
   stage: Stage,
   bank: Bank,
-  events: readonly EventFact[],
+  /** Undefined: nobody sends any. */
+  events: readonly EventFact[] | undefined,
 ): Promise<string[]> {
   const orders = await kernel.query<OrderTraits>(
     'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
@@ -61,13 +62,17 @@ function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly
   ];
 }
 
-async function recordProblems(kernel: Kernel, stage: Stage, events: readonly EventFact[]): Promise<string[]> {
+async function recordProblems(
+  kernel: Kernel,
+  stage: Stage,
+  events: readonly EventFact[] | undefined,
+): Promise<string[]> {
   const records = recordsOf(kernel);
   const gone = (await stage.past.gone(kernel)).orders.map((order) => withLines(stage, order));
   const placed = [...(await records.orderRecords()).values()].map((order) => withLines(stage, order));
   return [
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
-    ...placed.flatMap(({ id, history }) => eventProblems(id, history, ofOrder(id, events))),
+    ...placed.flatMap(({ id, history }) => (events ? eventProblems(id, history, ofOrder(id, events)) : [])),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
     ...stockProblems(await records.stock(), () => STOCK, [...placed, ...gone]),
   ];

@@ -15,6 +15,7 @@ export class Instance {
     private readonly kernel: Kernel,
     private readonly broker: SimulatedBroker,
     name: string,
+    readonly knowsBank: boolean,
   ) {
     this.actor = { name, isAlive: true, stalledUntil: 0 };
     kernel.sessions.introduce(this.actor);

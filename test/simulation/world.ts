@@ -1,4 +1,4 @@
-import { type OrderTimeoutOptions, Orders } from '../../src';
+import { type OrderPolicyOptions, type OrderTimeoutOptions, Orders } from '../../src';
 import { Random } from '../model/random';
 import { Bank } from './bank';
 import { checkWorld } from './check-world';
@@ -59,6 +59,7 @@ class World {
   private readonly bank: Bank;
   private readonly people: People;
   private readonly trouble: Trouble;
+  private readonly policies: OrderPolicyOptions;
   private readonly options: OrderTimeoutOptions;
   private started = 0;
 
@@ -83,6 +84,7 @@ class World {
     };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
     this.people = new People(this.stage, this.bank);
+    this.policies = this.drawPolicies();
     this.options = this.drawOptions();
   }
 
@@ -119,7 +121,8 @@ class World {
 
   private async check(): Promise<string[]> {
     const { kernel, stage, bank, broker } = this;
-    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, broker.listener.facts()))];
+    const events = this.options.rabbit && broker.listener.facts();
+    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events))];
   }
 
   private async calmDown(): Promise<void> {
@@ -129,7 +132,8 @@ class World {
     this.trouble.end();
     kernel.lateMs = 2 * MINUTE;
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
-    if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start();
+    for (const instance of stage.instances) if (!instance.knowsBank) instance.crash();
+    if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start(false);
     const fromMs = kernel.time.now;
     for (let ms = 2 * MINUTE; ms <= CALM_MS; ms += 3 * MINUTE) {
       await kernel.run(fromMs + ms);
@@ -146,7 +150,7 @@ class World {
     await kernel.run(kernel.time.now + 3 * DAY);
     kernel.lateMs = SECOND;
     for (const instance of stage.instances) instance.crash();
-    this.start();
+    this.start(false);
     await kernel.run(kernel.time.now + 5 * SECOND);
   }
 
@@ -157,40 +161,53 @@ class World {
     return left?.rows === 0;
   }
 
-  private start(): void {
-    const instance = new Instance(this.kernel, this.broker, `instance-${++this.started}`);
+  /** @param mayDiffer from the others in its settings, as during a deployment */
+  private start(mayDiffer = true): void {
+    const { random, kernel } = this;
+    const knowsBank = !mayDiffer || random.chance(0.9);
+    const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank);
     this.stage.instances.push(instance);
-    const database = { url: urlFor(instance, this.place.url), poolSize: this.random.between(2, 5) };
-    instance.start({ ...this.options, database }, () => {
+    const orders = mayDiffer && random.chance(0.1) ? this.drawPolicies() : this.policies;
+    const database = { url: urlFor(instance, this.place.url), poolSize: random.between(2, 5) };
+    const providers = knowsBank ? this.options.providers : [];
+    kernel.say(`${instance.actor.name} starts${knowsBank ? '' : ' without the bank'}, ${JSON.stringify(orders)}`);
+    instance.start({ ...this.options, orders, database, providers: providers ?? [] }, () => {
       instance.crash();
-      this.kernel.time.after(5 * SECOND, () => this.start());
+      kernel.time.after(5 * SECOND, () => this.start());
     });
   }
 
   private drawOptions(): OrderTimeoutOptions {
     const { random, bank } = this;
-    const orders = {
+    const transport = random.pick<'auto' | 'ladder' | 'none'>([4, 'auto'], [1, 'ladder'], [1, 'none']);
+    return {
+      ...(transport !== 'none' && { rabbit: { urls: ['amqp://simulated'] } }),
+      transport,
+      horizonMs: random.pick([3, DAY], [1, 10 * SECOND]),
+      sweep: { intervalMs: 20 * SECOND },
+      orders: this.policies,
+      retention: { finishedOrdersMs: DAY, settledMoneyMs: DAY, idempotencyKeysMs: DAY },
+      providers: [bank.adapter()],
+      migrate: false,
+    };
+  }
+
+  private drawPolicies(): OrderPolicyOptions {
+    const { random } = this;
+    const latePayment = random.pick<'revive-if-stock' | 'refund' | 'keep'>(
+      [2, 'revive-if-stock'],
+      [1, 'refund'],
+      [1, 'keep'],
+    );
+    return {
       paymentWindowMs: 15 * SECOND,
-      latePayment: random.pick<'revive-if-stock' | 'refund' | 'keep'>(
-        [2, 'revive-if-stock'],
-        [1, 'refund'],
-        [1, 'keep'],
-      ),
+      latePayment,
       surplusPayment: random.pick<'refund' | 'keep'>([2, 'refund'], [1, 'keep']),
       overpayment: random.pick<'refund-excess' | 'keep'>([1, 'refund-excess'], [1, 'keep']),
       partialPayment: random.pick<'refund-and-close' | 'park'>([2, 'refund-and-close'], [1, 'park']),
       lateWatchOffsetsMs: [5 * SECOND, 3 * MINUTE],
-      reminderOffsetsMs: [],
-    };
-    this.kernel.say(`policies: ${JSON.stringify(orders)}`);
-    const sweep = { intervalMs: 20 * SECOND };
-    return {
-      rabbit: { urls: ['amqp://simulated'] },
-      sweep,
-      orders,
-      retention: { finishedOrdersMs: DAY, settledMoneyMs: DAY, idempotencyKeysMs: DAY },
-      providers: [bank.adapter()],
-      migrate: false,
+      reminderOffsetsMs: random.pick([3, []], [1, [10 * SECOND]]),
+      unknownProviders: 'allow',
     };
   }
 
