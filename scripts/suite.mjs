@@ -139,7 +139,7 @@ const suites = {
     about: 'worlds of the whole service in virtual time, on PostgreSQL, with a simulated broker and bank',
     takes: '5 min',
     options: '--worlds N  --seed N  --seconds N  --workers N  --trace people|all  --weakness all|NAME',
-    nightly: ['--worlds', '2000'],
+    nightly: ['--worlds', '1000000', '--seconds', '3600'],
     run: program('test/simulation/main.ts', onPostgres),
   },
   mutation: {

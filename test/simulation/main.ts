@@ -1,4 +1,5 @@
 import { Players } from './players';
+import { shrink } from './shrink';
 import { readSimulationOptions, type SimulationOptions } from './simulation-options';
 import { WEAKNESSES, type Weakness } from './weaknesses';
 import { type Story } from './world';
@@ -21,7 +22,9 @@ async function playOurs({ seed, worlds, seconds, trace, workers, name }: Simulat
   const began = Date.now();
   const sum = { worlds: 0, bad: 0, statements: 0 };
   const players = await Players.open({ workers, name });
+  let first: Story | undefined;
   const tell = (story: Story): boolean => {
+    if (story.problems.length > 0) first ??= story;
     sum.worlds += 1;
     sum.statements += story.statements;
     if (trace !== undefined) say(story.trace.filter((line) => trace === 'all' || isTold(line)).join('\n'));
@@ -30,6 +33,7 @@ async function playOurs({ seed, worlds, seconds, trace, workers, name }: Simulat
     return true;
   };
   await players.play({ seed, worlds, limitMs: seconds * 1_000, isTraced: trace !== undefined, tell });
+  if (first) tellStory(await shrink(players, first));
   await players.close();
   const took = ((Date.now() - began) / 1_000).toFixed(0);
   say(`${sum.worlds} worlds, ${sum.bad} bad, ${sum.statements} statements, ${took} s`);
@@ -52,6 +56,12 @@ async function isFound({ name: weakness, says }: Weakness, options: SimulationOp
   const what = found ? `${found.seed} | ${found.problems[0]?.split('\n')[0]}` : '- | nothing';
   say(`| \`${weakness}\` ${says} | ${played} | ${what} |`);
   return found !== undefined;
+}
+
+function tellStory(story: Story): void {
+  say(`The smallest world like ${story.seed}, with ${story.people.length} people:`);
+  say(story.trace.filter(isTold).join('\n'));
+  say(story.problems.map((problem) => `  ${problem}`).join('\n'));
 }
 
 /** Statements, and what goes between service and broker, are for those who want all. */

@@ -5,7 +5,14 @@ import { openPlace, type Place } from './place';
 import { playWorld, START_MS } from './world';
 
 /** What the parent asks for: one world, or the end. */
-export type Request = { readonly seed: number; readonly isTraced: boolean } | 'end';
+export type Request = WorldRequest | 'end';
+
+export interface WorldRequest {
+  readonly seed: number;
+  readonly isTraced: boolean;
+  /** Who does nothing in it. */
+  readonly absent?: readonly string[];
+}
 
 const [name = ''] = process.argv.slice(2);
 
@@ -15,7 +22,7 @@ async function play(place: Place, request: Request): Promise<void> {
     await place.drop();
     process.exit(0);
   }
-  const story = await playWorld(request.seed, place);
+  const story = await playWorld(request.seed, place, request.absent);
   process.send?.({ ...story, trace: request.isTraced ? story.trace : [] });
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Request } from './play';
+import { type Request, type WorldRequest } from './play';
 import { type Story } from './world';
 
 const REPOSITORY = join(__dirname, '..', '..');
@@ -52,6 +52,14 @@ export class Players {
       }
     };
     await Promise.all(this.processes.map(work));
+  }
+
+  /** One world, alone. */
+  async playOne(request: WorldRequest): Promise<Story> {
+    const [player] = this.processes;
+    if (!player) throw new Error('nobody plays');
+    player.send(request);
+    return (await answerOf(player)) as Story;
   }
 
   async close(): Promise<void> {

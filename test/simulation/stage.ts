@@ -1,6 +1,8 @@
 import { Orders } from '../../src';
 import { type INestApplicationContext } from '@nestjs/common';
-import { type Random } from '../model/random';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import { Random } from '../model/random';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
 import { Past } from './past';
@@ -9,6 +11,13 @@ const SECOND = 1_000;
 
 /** A shop gives up after so many tries. */
 const TRIES = 40;
+
+interface Person {
+  /** Whose follower, and which. */
+  readonly name: string;
+  readonly random: Random;
+  followers: number;
+}
 
 /** What people have around them. */
 export class Stage {
@@ -22,15 +31,35 @@ export class Stage {
   busy = 0;
   readonly mishaps: string[] = [];
 
+  /** The names of those who were sent. */
+  readonly sent: string[] = [];
+  private readonly acting = new AsyncLocalStorage<Person>();
+  private readonly director: Person;
+
+  /** @param absent those who do nothing in this world, by name */
   constructor(
     readonly kernel: Kernel,
-    readonly random: Random,
-  ) {}
+    random: Random,
+    private readonly seed: number,
+    private readonly absent: readonly string[],
+  ) {
+    this.director = { name: '', random, followers: 0 };
+  }
+
+  /** Everybody draws alone, so that the others do the same without him. */
+  get random(): Random {
+    return (this.acting.getStore() ?? this.director).random;
+  }
 
   /** Somebody who acts beside all others. */
-  send(person: () => Promise<unknown>): void {
+  send(act: () => Promise<unknown>): void {
+    const sender = this.acting.getStore() ?? this.director;
+    const name = `${sender.name}/${++sender.followers}`;
+    if (this.absent.includes(name)) return;
+    this.sent.push(name);
     this.busy += 1;
-    person().then(
+    const person = { name, random: new Random(seedOf(`${this.seed}${name}`)), followers: 0 };
+    this.acting.run(person, act).then(
       () => (this.busy -= 1),
       (error: Error) => this.mishaps.push(`a person broke down: ${error.stack}`),
     );
@@ -72,4 +101,8 @@ function textOf(result: unknown): string {
   const { outcome, code } = result as { readonly outcome?: string; readonly code?: string };
   if (outcome !== undefined) return code === undefined ? outcome : `${outcome} ${code}`;
   return jsonOf(result).slice(0, 160);
+}
+
+function seedOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE();
 }

@@ -33,13 +33,19 @@ export interface Story {
   readonly digest: string;
   readonly steps: number;
   readonly statements: number;
+  /** Everybody who did something, by name. */
+  readonly people: readonly string[];
 }
 
-/** Plays one world from its beginning to its end. */
-export async function playWorld(seed: number, place: Place): Promise<Story> {
+/**
+ * Plays one world from its beginning to its end.
+ *
+ * @param absent the people who do nothing in it
+ */
+export async function playWorld(seed: number, place: Place, absent: readonly string[] = []): Promise<Story> {
   await place.empty();
   const kernel = await Kernel.open({ seed, startMs: START_MS, ...place });
-  const world = new World(kernel, new Random(seed + 1), place);
+  const world = new World(kernel, seed, place, absent);
   let problems: readonly string[];
   try {
     problems = await world.play();
@@ -50,11 +56,12 @@ export async function playWorld(seed: number, place: Place): Promise<Story> {
     await kernel.close();
   }
   const { trace, digest, steps, sessions } = kernel;
-  return { seed, problems, trace, digest, steps, statements: sessions.statements };
+  return { seed, problems, trace, digest, steps, statements: sessions.statements, people: world.stage.sent };
 }
 
 class World {
-  private readonly stage: Stage;
+  readonly stage: Stage;
+  private readonly random: Random;
   private readonly broker: SimulatedBroker;
   private readonly bank: Bank;
   private readonly people: People;
@@ -65,10 +72,12 @@ class World {
 
   constructor(
     private readonly kernel: Kernel,
-    private readonly random: Random,
+    seed: number,
     private readonly place: Place,
+    absent: readonly string[],
   ) {
-    this.stage = new Stage(kernel, random);
+    const random = (this.random = new Random(seed + 1));
+    this.stage = new Stage(kernel, random, seed, absent);
     this.broker = new SimulatedBroker(kernel, random.chance(0.5));
     this.trouble = new Trouble(kernel, random, this.broker);
     const isTroubled = random.chance(0.5);
@@ -223,14 +232,15 @@ class World {
   }
 
   private async strike(): Promise<void> {
-    for (let times = this.random.between(1, 3); times > 0; times--) {
+    for (let times = this.stage.random.between(1, 3); times > 0; times--) {
       await this.stage.pause(2, 60);
       await this.trouble.strike();
     }
   }
 
   private async breakThings(): Promise<void> {
-    const { stage, random, kernel } = this;
+    const { stage, kernel } = this;
+    const { random } = stage;
     for (let times = random.between(1, 3); times > 0; times--) {
       await stage.pause(5, 50);
       // In the middle of what it does.
