@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
-import { type PaidSource, type PaymentNames } from '../model/order';
+import { BOOKED_STATUSES, type PaidSource, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
 import { OTHER_ORDERS } from '../sql/keep-unmatched-money';
@@ -13,7 +13,10 @@ export interface UnmatchedPayment {
   readonly id: string;
   readonly reason: UnmatchedReason;
   readonly handling: UnmatchedHandling;
-  /** The order that the payment names or belongs to. Null: it is unknown. */
+  /**
+   * The order that the payment names or belongs to. In a list, the order that has or claims an `unknown-order`. Null: it is
+   * unknown.
+   */
   readonly orderId: string | null;
   readonly provider: string;
   readonly reference: string;
@@ -78,7 +81,9 @@ interface Page {
 
 type Row = Omit<UnmatchedPayment, 'amount'> & { readonly amount: string };
 
-const COLUMNS = `p.id, p.reason, p.handling, p.order_id AS "orderId", p.provider, p.reference,
+const columns = (
+  orderId = 'p.order_id',
+): string => `p.id, p.reason, p.handling, ${orderId} AS "orderId", p.provider, p.reference,
   NULLIF(p.merchant_account, '') AS "merchantAccount", p.amount::text AS amount, p.currency, p.source, p.evidence,
   p.created_at AS "createdAt", p.resolved_at AS "resolvedAt", p.resolved_by AS "resolvedBy", p.resolution`;
 
@@ -147,15 +152,23 @@ const unmatchedSql = statements((schema) => {
   const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
   const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
+  const held = `SELECT a.order_id FROM ${schema}.payment_attempt a
+                WHERE a.provider = p.provider AND a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})
+                  AND (p.merchant_account = '' OR COALESCE(a.resolved_account, a.merchant_account) IN ('', p.merchant_account))`;
+  const names = `(p.reference, p.evidence->>'transactionId')`;
+  // Whoever finds no order for it would refund what an order counts on. Orders of other merchants are not named.
+  const holder = `CASE WHEN p.reason = 'unknown-order' AND $2::text[] IS NULL THEN COALESCE((
+                ${held} AND a.reference IN ${names} UNION ALL ${held} AND a.transaction_id IN ${names} LIMIT 1), p.order_id)
+              ELSE p.order_id END`;
   return {
     // In the same words as the index unmatched_payment_open.
     page: `
-      SELECT ${COLUMNS} FROM ${table} p
+      SELECT ${columns(holder)} FROM ${table} p
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`,
-    find: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`,
-    lock: `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`,
+    find: `SELECT ${columns()} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`,
+    lock: `SELECT ${columns()} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`,
     twins: `
-      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider
+      SELECT ${columns()} FROM ${table} o JOIN ${table} p ON p.provider = o.provider
          AND p.reference IN (o.reference, o.evidence->>'transactionId', o.evidence->>'reference')
        WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
              AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]

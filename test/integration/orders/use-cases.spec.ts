@@ -151,6 +151,16 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await unmatchedOf(shop, 'who-else')).toMatchObject([{ reason: 'attempt-mismatch' }]);
     });
 
+    it('lists money of an unknown order with the order that has it by now, or claims it', async () => {
+      const listed = async (reference: string) =>
+        (await shop.unmatched.list()).find((one) => one.reference === reference)?.orderId;
+      expect(await pay('mistyped', 'soon-known')).toEqual({ outcome: 'unknown-order' });
+      expect(await listed('soon-known')).toBe('mistyped');
+      const owner = await placed({ attempt: attempt('soon-known') });
+      expect(await pay(owner, 'soon-known')).toMatchObject({ outcome: 'paid' });
+      expect(await listed('soon-known')).toBe(owner);
+    });
+
     it('does not count too little, or another currency, as paid, and accepts the rest when it arrives', async () => {
       const id = await placed();
       expect(await pay(id, 'part-1', { amount: 999 })).toMatchObject({ outcome: 'amount-mismatch' });
