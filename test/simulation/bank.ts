@@ -260,7 +260,9 @@ export class Bank {
 
   private async dispute(payment: BankPayment): Promise<void> {
     await this.kernel.sleep(this.random.between(SECOND, 90 * SECOND));
-    if (this.isCalm || payment.refunds.size > 0 || payment.refunded > 0n) return;
+    // Of several payments under one reference, the notification would not say which.
+    const isTheOnly = this.of(payment).length === 1;
+    if (this.isCalm || !isTheOnly || payment.refunds.size > 0 || payment.refunded > 0n) return;
     payment.refunded = payment.amount;
     payment.isDisputed = true;
     this.kernel.say(`the buyer's bank takes ${nameOf(payment)} (${payment.transactionId}) back`);

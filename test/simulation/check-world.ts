@@ -1,3 +1,4 @@
+import { type UnmatchedPayment } from '../../src/public/orders';
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { moneyProblems, type OpenRowFact } from '../support/checks/money-checks';
 import { type EventFact } from '../support/checks/facts';
@@ -27,6 +28,7 @@ export async function checkWorld(
   bank: Bank,
   /** Undefined: nobody sends any. */
   events: readonly EventFact[] | undefined,
+  listed: readonly UnmatchedPayment[],
 ): Promise<string[]> {
   const orders = await kernel.query<OrderTraits>(
     'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
@@ -37,7 +39,7 @@ export async function checkWorld(
     ...endlessProblems(orders, timeouts),
     ...placingProblems(stage, [...orders, ...gone.orders]),
     ...(await recordProblems(kernel, stage, events)),
-    ...(await ledgerProblems(kernel, stage, bank)),
+    ...(await ledgerProblems(kernel, stage, bank, listed.map(rowOf))),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
 }
@@ -91,11 +93,23 @@ function withLines<T extends { readonly id: string; readonly status: string }>(
   return { ...order, lines: lines.get(order.id) ?? [], status };
 }
 
-async function ledgerProblems(kernel: Kernel, { past }: Stage, bank: Bank): Promise<string[]> {
-  const { claims, openRows } = await recordsOf(kernel).money();
-  const entryOf = ({ reference, account, transactionId, amount, refunded }: BankPayment): LedgerEntry => {
+async function ledgerProblems(
+  kernel: Kernel,
+  { past }: Stage,
+  bank: Bank,
+  openRows: readonly OpenRowFact[],
+): Promise<string[]> {
+  const { claims } = await recordsOf(kernel).money();
+  const entryOf = ({ orderId, reference, account, transactionId, amount, refunded }: BankPayment): LedgerEntry => {
     const money = { paidAmount: String(amount), refundedAmount: String(refunded) };
-    return { provider: bank.name, reference, merchantAccount: account, transactionId, ...money } as LedgerEntry;
+    return {
+      provider: bank.name,
+      orderId,
+      reference,
+      merchantAccount: account,
+      transactionId,
+      ...money,
+    } as LedgerEntry;
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const erased = await past.erased(kernel);
@@ -106,6 +120,15 @@ async function ledgerProblems(kernel: Kernel, { past }: Stage, bank: Bank): Prom
   return moneyProblems(facts).filter(
     (says) => !(says.endsWith('nobody knows') && forgotten.some((name) => says.includes(name))),
   );
+}
+
+/** As an operator reads it. */
+function rowOf({ provider, reference, merchantAccount, reason, evidence, orderId }: UnmatchedPayment): OpenRowFact {
+  const { transactionId } = evidence;
+  return {
+    ...{ provider, reference, merchantAccount: merchantAccount ?? '', reason, orderId },
+    transactionId: typeof transactionId === 'string' ? transactionId : '',
+  };
 }
 
 /**

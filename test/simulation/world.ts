@@ -1,4 +1,6 @@
 import { type OrderPolicyOptions, type OrderTimeoutOptions, Orders } from '../../src';
+import { present } from '../../src/errors';
+import { type UnmatchedPayment } from '../../src/public/orders';
 import { Random } from '../model/random';
 import { Bank } from './bank';
 import { checkWorld } from './check-world';
@@ -131,7 +133,16 @@ class World {
   private async check(): Promise<string[]> {
     const { kernel, stage, bank, broker } = this;
     const events = this.options.rabbit && broker.listener.facts();
-    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events))];
+    const listed = await this.read();
+    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events, listed))];
+  }
+
+  /** What an operator reads when all is calm. */
+  private async read(): Promise<readonly UnmatchedPayment[]> {
+    const { kernel, stage } = this;
+    const list = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }));
+    await kernel.run(kernel.time.now + MINUTE);
+    return present(await list, 'what an operator reads');
   }
 
   private async calmDown(): Promise<void> {

@@ -19,6 +19,8 @@ export interface ClaimFact extends PaymentFact {
 /** A row of unmatched_payment that waits for a person. */
 export interface OpenRowFact extends PaymentFact {
   readonly reason: string;
+  /** The order that the list shows with it. */
+  readonly orderId?: string | null;
 }
 
 /** What became of all money, by the provider's books and by the database. */
@@ -72,10 +74,15 @@ function problemOfClaim(
   held: bigint,
   rows: readonly OpenRowFact[],
 ): string | undefined {
-  if (rows.some(({ reason }) => reason === 'unknown-order'))
+  if (rows.some((row) => row.reason === 'unknown-order' && !names(row, orderId)))
     return `pays ${orderId}, and a row offers it to another order`;
   if (held === BigInt(amount) || rows.length > 0) return undefined;
   return `pays ${orderId} with ${amount}, and the provider holds ${held}`;
+}
+
+/** Whoever reads the row looks at this order first. */
+function names({ reason, orderId }: OpenRowFact, expected: string): boolean {
+  return reason === 'unknown-order' && orderId === expected;
 }
 
 /** Whole payments that are not needed, and parts of payments, are visible in rows about them. */
