@@ -135,6 +135,10 @@ export class Bank {
     return payment;
   }
 
+  has(link: Link, transactionId: string | undefined): boolean {
+    return this.of(link).length > 0 || this.payments.some((one) => one.transactionId === transactionId);
+  }
+
   recall(payment: BankPayment): void {
     payment.refunded -= payment.amount;
     this.kernel.say(`a person recalls ${payment.amount} of ${payment.reference} (${payment.transactionId})`);

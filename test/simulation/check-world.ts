@@ -5,6 +5,7 @@ import { type EventFact } from '../support/checks/facts';
 import { eventProblems, historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
 import { type Bank, type BankPayment } from './bank';
 import { type Kernel } from './kernel';
+import { delivered } from './listener';
 import { recordsOf } from './past';
 import { STOCK } from './people';
 import { type Stage } from './stage';
@@ -39,6 +40,7 @@ export async function checkWorld(
     ...endlessProblems(orders, timeouts),
     ...placingProblems(stage, [...orders, ...gone.orders]),
     ...(await recordProblems(kernel, stage, events)),
+    ...(await listenerProblems(kernel, timeouts, gone.orders)),
     ...(await ledgerProblems(kernel, stage, bank, listed.map(rowOf))),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
@@ -77,6 +79,29 @@ async function recordProblems(
     ...placed.flatMap(({ id, history }) => (events ? eventProblems(id, history, ofOrder(id, events)) : [])),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
     ...stockProblems(await records.stock(), () => STOCK, [...placed, ...gone]),
+  ];
+}
+
+/** In a transaction, a listener hears each step once; after it, at least once, unless what it should hear is parked. */
+async function listenerProblems(
+  kernel: Kernel,
+  timeouts: readonly StoredTimeout[],
+  gone: readonly unknown[],
+): Promise<string[]> {
+  const steps = await kernel.query<{ step: string; heard: number }>(`
+    SELECT h.order_id || ' ' || h.version AS step,
+           (SELECT count(*) FROM sim.heard s WHERE (s.order_id, s.version) = (h.order_id, h.version))::int AS heard
+      FROM order_timeout.order_history h
+     WHERE h.to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND h.from_status IS DISTINCT FROM h.to_status`);
+  const [all] = await kernel.query<{ rows: number }>('SELECT count(*)::int AS rows FROM sim.heard');
+  const isMore = all !== undefined && all.rows > steps.length;
+  const isParked = timeouts.some(({ kind, state }) => state === 'parked' && kind.includes('listener'));
+  return [
+    ...steps.filter(({ heard }) => heard !== 1).map(({ step, heard }) => `a listener heard of ${step} ${heard} times`),
+    ...(isMore && gone.length === 0 ? [`a listener heard of ${all.rows} steps, and ${steps.length} were made`] : []),
+    ...steps
+      .filter(({ step }) => !isParked && !delivered.has(step))
+      .map(({ step }) => `no listener was told of ${step}`),
   ];
 }
 

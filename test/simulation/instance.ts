@@ -2,6 +2,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type OrderTimeoutOptions, OrderTimeoutModule } from '../../src';
 import { type Kernel } from './kernel';
+import { Listener } from './listener';
 import { type SimulatedBroker } from './simulated-broker';
 import { acting, type Actor } from './virtual-time';
 
@@ -23,7 +24,7 @@ export class Instance {
 
   /** @param failed is called if it does not start, as what watches over processes is. */
   start(options: OrderTimeoutOptions, failed: () => void): void {
-    @Module({ imports: [OrderTimeoutModule.forRoot(options)] })
+    @Module({ imports: [OrderTimeoutModule.forRoot(options)], providers: [Listener] })
     class Host {}
     const logger = process.env.SIMULATION_LOG === undefined ? false : console;
     const create = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { OrderTimeoutModule } from '../../src';
 import { onServer, urlOf } from '../support/database';
+import { HEARD } from './listener';
 
 /** Where worlds are played, one after the other. */
 export interface Place {
@@ -42,6 +43,7 @@ function clockSql(startMs: number): string {
   const instant = `to_timestamp(pg_sequence_last_value('sim.instant'::regclass) / 1000.0)`;
   return `
     CREATE SCHEMA sim;
+    ${HEARD};
     CREATE SEQUENCE sim.instant;
     SELECT setval('sim.instant', ${startMs});
     CREATE FUNCTION sim.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT ${instant} $$;
@@ -58,6 +60,7 @@ const EMPTY = `
                  WHERE schemaname = 'order_timeout' AND tablename NOT LIKE '%migration%'
                        AND tablename <> 'payment_name_key'
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
+    DELETE FROM sim.heard;
   END $$`;
 
 async function migrate(url: string): Promise<void> {

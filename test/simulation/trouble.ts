@@ -1,5 +1,6 @@
 import { type Random } from '../model/random';
 import { type Kernel } from './kernel';
+import { host } from './listener';
 import { CONNECT, type Fate } from './sessions';
 import { type SimulatedBroker } from './simulated-broker';
 
@@ -33,6 +34,8 @@ export class Trouble {
   private readonly cuts: number;
   private readonly losing: number;
   private readonly breaking: number;
+  /** Of the host's listeners. */
+  private readonly failing: number;
 
   constructor(
     private readonly kernel: Kernel,
@@ -43,12 +46,14 @@ export class Trouble {
     this.cuts = random.pick([3, 0], [1, 0.001], [1, 0.01]);
     this.losing = random.pick([3, 0], [1, 0.1], [1, 0.5]);
     this.breaking = random.pick([3, 0], [1, 0.02]);
+    this.failing = random.pick([3, 0], [1, 0.1]);
     kernel.sessions.fateOf = (text) => this.fateOf(text);
   }
 
   begin(): void {
     this.isOver = false;
     Object.assign(this.broker, { losing: this.losing, breaking: this.breaking });
+    host.failing = this.failing;
   }
 
   /** Something breaks for a while. */
@@ -67,6 +72,7 @@ export class Trouble {
   end(): void {
     this.isOver = true;
     this.broker.calmDown();
+    host.failing = 0;
   }
 
   private fateOf(text: string): Fate {

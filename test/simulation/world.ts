@@ -6,6 +6,7 @@ import { Bank } from './bank';
 import { checkWorld } from './check-world';
 import { Instance } from './instance';
 import { Kernel } from './kernel';
+import { delivered } from './listener';
 import { People } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
@@ -46,6 +47,7 @@ export interface Story {
  */
 export async function playWorld(seed: number, place: Place, absent: readonly string[] = []): Promise<Story> {
   await place.empty();
+  delivered.clear();
   const kernel = await Kernel.open({ seed, startMs: START_MS, ...place });
   const world = new World(kernel, seed, place, absent);
   let problems: readonly string[];
