@@ -12,7 +12,7 @@ export interface PlayersOptions {
   readonly workers: number;
   /** Their databases are called so, with a number. */
   readonly name: string;
-  /** How the product is weakened, by name in weaknesses.ts. */
+  /** How the product is weakened, by name in weaknesses. */
   readonly weakness?: string | undefined;
 }
 
