@@ -122,7 +122,7 @@ class World {
   private async act(send: () => void): Promise<void> {
     const { kernel, random, stage } = this;
     const untilMs = kernel.time.now + ACTIVE_MS;
-    kernel.lateMs = random.pick([1, 3], [2, 10], [2, 30]) * SECOND;
+    kernel.lateMs = random.pick([1, 5], [2, 20], [2, 40]) * SECOND;
     this.bank.isCalm = false;
     this.trouble.begin();
     send();
@@ -168,7 +168,7 @@ class World {
     const { kernel, stage } = this;
     await stage.past.remember(kernel);
     kernel.say('days pass');
-    kernel.lateMs = 6 * HOUR;
+    kernel.lateMs = 20 * HOUR;
     await kernel.run(kernel.time.now + 3 * DAY);
     kernel.lateMs = SECOND;
     for (const instance of stage.instances) instance.crash();
