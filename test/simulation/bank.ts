@@ -34,6 +34,8 @@ export interface Intent {
   readonly reference: string;
   readonly account: string | null;
   readonly amount: bigint;
+  /** For its order, before anybody could pay. */
+  readonly isRegistered: boolean;
   isClosed: boolean;
   readonly takesSeveral: boolean;
 }
@@ -51,6 +53,9 @@ export interface BankTraits {
   /** How long a query may not know of a payment, milliseconds. */
   readonly staleMs: number;
   readonly accounts: readonly string[];
+  /** Of the payments for registered intents, how many are never told, and of how many is only told that something changed. */
+  readonly mute: number;
+  readonly vague: number;
 }
 
 /** A payment link, as the shop has it from the bank. */
@@ -85,12 +90,20 @@ export class Bank {
     readonly name = 'bank',
   ) {}
 
-  open(link: Link, orderId: string, amount: bigint): Intent {
+  open(link: Link, orderId: string, amount: bigint, isRegistered: boolean): Intent {
     const known = this.intents.get(keyOf(link));
     if (known) return known;
-    const intent = { ...link, orderId, amount, isClosed: false, takesSeveral: this.random.chance(0.2) };
+    const intent = { ...link, orderId, amount, isRegistered, isClosed: false, takesSeveral: this.random.chance(0.2) };
     this.intents.set(keyOf(link), intent);
     return intent;
+  }
+
+  intentOf(link: Link): Intent | undefined {
+    return this.intents.get(keyOf(link));
+  }
+
+  paymentsOf(link: Link): readonly BankPayment[] {
+    return this.of(link);
   }
 
   get defaultAccount(): string | null {
@@ -119,7 +132,7 @@ export class Bank {
     };
     this.payments.push(payment);
     this.kernel.say(`the buyer pays ${amount} for ${nameOf(link)} (${transactionId})`);
-    void this.tell({ type: 'PAID', transactionId });
+    void this.tellOf(intent, transactionId);
     if (this.random.chance(this.traits.disputing)) void this.dispute(payment);
     return payment;
   }
@@ -235,7 +248,10 @@ export class Bank {
       (sum, one) => sum + (one.status === 'PENDING' ? one.amount : 0n),
       0n,
     );
-    if (payment.refunded + pending + amount > payment.amount) return { type: 'REJECTED', reason: 'more than was paid' };
+    // It would pay a second time for what the buyer's bank has taken.
+    const isLimited = !payment.isDisputed;
+    if (isLimited && payment.refunded + pending + amount > payment.amount)
+      return { type: 'REJECTED', reason: 'more than was paid' };
     const refund: BankRefund = { amount, status: 'PENDING' };
     payment.refunds.set(number, refund);
     if (!this.random.chance(this.traits.pending)) this.finish(payment, refund);
@@ -299,6 +315,14 @@ export class Bank {
   }
 
   /** Again and again, until somebody has taken it, at times twice. What a shop has not registered is told until it is taken. */
+  /** Of what is not registered, and of a second payment, nobody would know otherwise. */
+  private async tellOf({ isRegistered, takesSeveral }: Intent, transactionId: string): Promise<void> {
+    const isFound = isRegistered && !takesSeveral;
+    if (isFound && this.random.chance(this.traits.mute)) return;
+    const type = isFound && this.random.chance(this.traits.vague) ? 'STATUS_CHANGED' : 'PAID';
+    await this.tell({ type, transactionId });
+  }
+
   private async tell(news: News): Promise<void> {
     const body = Buffer.from(JSON.stringify(news));
     for (let copies = this.random.pick([6, 1], [2, 2]); copies > 0; copies--) {

@@ -4,6 +4,7 @@ import { moneyProblems, type OpenRowFact } from '../support/checks/money-checks'
 import { type EventFact } from '../support/checks/facts';
 import { eventProblems, historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
 import { type Bank, type BankPayment } from './bank';
+import { orderProblems } from './check-orders';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { recordsOf } from './past';
@@ -40,6 +41,7 @@ export async function checkWorld(
     ...endlessProblems(orders, timeouts),
     ...placingProblems(stage, [...orders, ...gone.orders]),
     ...(await recordProblems(kernel, stage, events)),
+    ...(await orderProblems(kernel, stage, bank)),
     ...(await listenerProblems(kernel, timeouts, gone.orders)),
     ...(await ledgerProblems(kernel, stage, bank, listed.map(rowOf))),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
@@ -139,9 +141,14 @@ async function ledgerProblems(
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const erased = await past.erased(kernel);
   const gone = await past.gone(kernel);
+  const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
   // No table says any more which payments such an order had.
   const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
-  const facts = { ledger: bank.payments.map(entryOf), claims: [...claims, ...gone.claims], openRows: seen };
+  const facts = {
+    ledger: bank.payments.map(entryOf),
+    claims: [...named, ...gone.claims, ...(await past.claimsOfErased(kernel))],
+    openRows: seen,
+  };
   return moneyProblems(facts).filter(
     (says) => !(says.endsWith('nobody knows') && forgotten.some((name) => says.includes(name))),
   );

@@ -13,12 +13,26 @@ export class Past {
   private readonly orders = new Map<string, PastOrder>();
   private readonly claims: ClaimFact[] = [];
   private readonly erasedIds = new Set<string>();
+  private readonly erasedClaims: ClaimFact[] = [];
 
   async remember(kernel: Kernel): Promise<void> {
     for (const order of await kernel.query<PastOrder>('SELECT id, status FROM order_timeout.orders'))
       this.orders.set(order.id, order);
     for (const id of await erasedOrders(kernel)) this.erasedIds.add(id);
-    this.claims.push(...(await recordsOf(kernel).money()).claims);
+    this.claims.push(...(await confirmedClaims(kernel)));
+  }
+
+  /** What the order has now. Its erasure changes the names. */
+  async rememberClaims(kernel: Kernel, id: string): Promise<void> {
+    const claims = await confirmedClaims(kernel);
+    const isNew = !this.erasedClaims.some(({ orderId }) => orderId === id);
+    if (isNew) this.erasedClaims.push(...claims.filter(({ orderId }) => orderId === id));
+  }
+
+  /** The claims of erased orders under their old names. */
+  async claimsOfErased(kernel: Kernel): Promise<readonly ClaimFact[]> {
+    const erased = await this.erased(kernel);
+    return this.erasedClaims.filter(({ orderId }) => erased.has(orderId));
   }
 
   /** Those that the purge has deleted. */
@@ -42,6 +56,15 @@ export class Past {
 
 export function recordsOf(kernel: Kernel): Records {
   return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
+}
+
+/** The first word of a provider about what was only reported is told to a person, also if its order is gone. */
+async function confirmedClaims(kernel: Kernel): Promise<ClaimFact[]> {
+  const reported = await kernel.query<{ reference: string }>(
+    "SELECT reference FROM order_timeout.payment_attempt WHERE paid_source = 'report'",
+  );
+  const names = new Set(reported.map(({ reference }) => reference));
+  return (await recordsOf(kernel).money()).claims.filter(({ reference }) => !names.has(reference));
 }
 
 async function erasedOrders(kernel: Kernel): Promise<string[]> {

@@ -97,7 +97,7 @@ class Shop {
     await stage.pause(0, random.pick([3, 0], [1, 10]));
     const registers = random.pick([8, 'before'], [1, 'late'], [1, 'never']);
     if (registers === 'before' && !(await this.register(orderId, link))) return;
-    bank.open(link, orderId, PRICE);
+    bank.open(link, orderId, PRICE, registers === 'before');
     if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link)));
     for (let times = random.pick([1, 0], [5, 1], [1, 2]); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
@@ -198,7 +198,9 @@ class Operator {
         [1, (_open, orderId) => this.close(orderId)],
         [1, (_open, orderId) => this.erase(orderId)],
       );
-      await act(row, row?.orderId ?? `o${random.between(1, this.orders)}`);
+      const orderId = row?.orderId ?? `o${random.between(1, this.orders)}`;
+      stage.touched.add(orderId);
+      await act(row, orderId);
     }
   }
 
@@ -244,6 +246,7 @@ class Operator {
 
   private async erase(orderId: string): Promise<void> {
     const request = { orderId, reason: 'the buyer asked' };
+    await this.stage.past.rememberClaims(this.stage.kernel, orderId);
     await this.stage.ask(`an operator erases ${orderId}`, (orders) => orders.erasePersonalData(request));
   }
 }

@@ -27,6 +27,8 @@ export class Stage {
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly past = new Past();
+  /** Orders about which a person has decided something. */
+  readonly touched = new Set<string>();
   /** People who are not done. */
   busy = 0;
   readonly mishaps: string[] = [];

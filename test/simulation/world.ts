@@ -5,7 +5,7 @@ import { Random } from '../model/random';
 import { Bank } from './bank';
 import { checkWorld } from './check-world';
 import { Instance } from './instance';
-import { Kernel } from './kernel';
+import { jsonOf, Kernel } from './kernel';
 import { delivered } from './listener';
 import { People } from './people';
 import { type Place } from './place';
@@ -93,6 +93,8 @@ class World {
       returning: random.pick([3, 0], [1, 0.3]),
       disputing: random.pick([3, 0], [1, 0.2]),
       staleMs: random.pick([3, 0], [1, 3 * SECOND]),
+      mute: random.pick([3, 0], [1, 0.3]),
+      vague: random.pick([3, 0], [1, 0.5]),
       accounts: random.pick<string[]>([2, []], [1, ['main', 'other']]),
     };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
@@ -136,7 +138,16 @@ class World {
     const { kernel, stage, bank, broker } = this;
     const events = this.options.rabbit && broker.listener.facts();
     const listed = await this.read();
-    return [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events, listed))];
+    const problems = [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events, listed))];
+    if (problems.length > 0) await this.tellTables();
+    return problems;
+  }
+
+  /** For whoever reads the story of a bad world. */
+  private async tellTables(): Promise<void> {
+    for (const table of ['orders', 'payment_attempt', 'unmatched_payment', 'refund', 'timeout'])
+      for (const row of await this.kernel.query(`SELECT * FROM order_timeout.${table}`))
+        this.kernel.say(`${table}: ${jsonOf(row)}`);
   }
 
   /** What an operator reads when all is calm. */

@@ -1,0 +1,76 @@
+import { type Bank, type BankPayment, type Intent } from './bank';
+import { type Kernel } from './kernel';
+import { type Stage } from './stage';
+
+interface OrderFacts {
+  readonly id: string;
+  readonly status: string;
+  readonly expiresAt: number;
+  readonly closingReason: string | null;
+  /** When it was closed, or began to be. */
+  readonly closingAt: number | null;
+}
+
+const ENDED_UNPAID = ['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'];
+
+/** What the service did with orders in the end, against what buyers did, by the bank's books. */
+export async function orderProblems(kernel: Kernel, stage: Stage, bank: Bank): Promise<string[]> {
+  const orders = await kernel.query<OrderFacts>(ORDERS);
+  const erased = await stage.past.erased(kernel);
+  const free = orders.filter(({ id }) => !erased.has(id) && !stage.touched.has(id));
+  return [
+    ...free.filter(isEarly).map(({ id }) => `${id} was closed before its deadline`),
+    ...free.flatMap((order) => unjustProblems(order, bank)),
+    ...free.flatMap((order) => payableProblems(order, bank)),
+    ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
+  ];
+}
+
+const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
+
+const ORDERS = `
+  SELECT o.id, o.status, o.closing_reason AS "closingReason", ${epochMs('o.expires_at')} AS "expiresAt",
+         (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
+           WHERE h.order_id = o.id AND h.to_status IN ('CLOSING', 'CLOSED', 'CANCELLED')) AS "closingAt"
+    FROM order_timeout.orders o`;
+
+function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
+  return closingReason === 'expired' && closingAt !== null && closingAt < expiresAt;
+}
+
+/** A buyer who has paid in full before the closing began has bought. */
+function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): string[] {
+  if (!ENDED_UNPAID.includes(status)) return [];
+  const isRegistered = (payment: BankPayment): boolean => bank.intentOf(payment)?.isRegistered === true;
+  const isInTime = ({ paidAt }: BankPayment): boolean => closingAt !== null && paidAt < closingAt;
+  const paid = bank.payments.filter((one) => one.orderId === id && isRegistered(one) && isInTime(one));
+  const whole = paid.filter((one) => one.amount >= (bank.intentOf(one)?.amount ?? 0n) && !one.isDisputed);
+  return whole.map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
+}
+
+/** Nobody can pay for an order that has ended. */
+function payableProblems({ id, status }: OrderFacts, bank: Bank): string[] {
+  if (!ENDED_UNPAID.includes(status)) return [];
+  const isPayable = (intent: Intent): boolean =>
+    intent.orderId === id && intent.isRegistered && !intent.isClosed && bank.paymentsOf(intent).length === 0;
+  return [...bank.intents.values()]
+    .filter(isPayable)
+    .map(({ reference }) => `${id} is ${status}, and ${reference} is open`);
+}
+
+interface StatedRow {
+  readonly reference: string;
+  readonly transactionId: string | null;
+}
+
+/** Open rows whose money a provider has stated. */
+const STATED = `
+  SELECT reference, evidence->>'transactionId' AS "transactionId" FROM order_timeout.unmatched_payment
+   WHERE source = 'provider' AND handling IN ('kept', 'waiting')`;
+
+function strangeRows(rows: readonly StatedRow[], bank: Bank): string[] {
+  const names = new Set(bank.payments.flatMap(({ reference, transactionId }) => [reference, transactionId]));
+  const isKnown = ({ reference, transactionId }: StatedRow): boolean =>
+    names.has(reference) && (transactionId === null || names.has(transactionId));
+  return rows.filter((row) => !isKnown(row)).map(({ reference }) => `the bank has never stated ${reference}`);
+}
