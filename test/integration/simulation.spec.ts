@@ -38,7 +38,7 @@ describe('a simulated world', () => {
   });
 
   it('shows when the product is weaker', () => {
-    const weaker = ['--weakness', 'ignores-close', '--seed', String(SEED), '--worlds', '200'];
+    const weaker = ['--weakness', 'closes-here-only', '--seed', String(SEED), '--worlds', '200'];
     const { status, lines } = play(...weaker, '--name', 'order_timeout_simulation_d');
     expect(lines.at(-1)).toBe('ok: each is found');
     expect(status).toBe(0);
