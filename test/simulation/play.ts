@@ -2,6 +2,7 @@ import 'reflect-metadata';
 // Before the files that it changes are loaded.
 import './weaken';
 import { openPlace, type Place } from './place';
+import { real } from './virtual-time';
 import { playWorld, START_MS } from './world';
 
 /** What the parent asks for: one world, or the end. */
@@ -14,6 +15,9 @@ export interface WorldRequest {
   readonly absent?: readonly string[];
 }
 
+/** A world takes seconds, also on a busy machine. Real milliseconds. */
+const LIMIT_MS = 300_000;
+
 const [name = ''] = process.argv.slice(2);
 
 /** A process that lives in one world after the other, because its clocks are those of the worlds. */
@@ -22,7 +26,9 @@ async function play(place: Place, request: Request): Promise<void> {
     await place.drop();
     process.exit(0);
   }
+  const endless = real.setTimeout(() => fail(new Error(`world ${request.seed} does not end`)), LIMIT_MS);
   const story = await playWorld(request.seed, place, request.absent);
+  real.clearTimeout(endless);
   process.send?.({ ...story, trace: request.isTraced ? story.trace : [] });
 }
 
