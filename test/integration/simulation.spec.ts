@@ -29,12 +29,11 @@ describe('a simulated world', () => {
     expect(worldsOf('order_timeout_simulation_b', SEED + 1, 1)).toEqual(first.slice(1));
   });
 
-  it('has nothing wrong in it, with new seeds for a minute', () => {
-    const { status, lines } = play('--seconds', '60', '--worlds', '100000', '--name', 'order_timeout_simulation_c');
+  it('has nothing wrong in it', () => {
+    const { status, lines } = play('--seed', String(SEED), '--worlds', '10', '--name', 'order_timeout_simulation_c');
     // With the seed, and what is wrong.
     if (status !== 0) throw new Error(lines.join('\n'));
-    process.stdout.write(`simulation: ${lines.at(-1)}, ${lines[0]}\n`);
-    expect(Number.parseInt(lines.at(-1) ?? '', 10)).toBeGreaterThan(3);
+    expect(lines.at(-1)).toMatch(/^10 worlds, 0 bad/);
   });
 
   it('shows when the product is weaker', () => {
