@@ -14,7 +14,7 @@ import {
 } from '../../src/orders/model/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
 import { type Booking, type Money, released } from '../../src/orders/model/money';
-import { isRightful, unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
+import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
   isBesideSettled,
@@ -26,7 +26,7 @@ import {
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
-import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
+import { isHandled, isOthersToo, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -50,15 +50,9 @@ export class Claims {
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
-    const isOutranked = decision === 'outranks';
-    if (isOutranked && money.isAssigned) {
+    if (decision === 'outranks' && money.isAssigned) {
       this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
-    } else if (
-      decision === 'disputed' ||
-      (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(same.handled, money)) ||
-      (isOutranked && (isSettled || !isRightful(booking)))
-    )
-      keep('attempt-mismatch');
+    } else if (isOthersToo(decision, booking, same.handled, isSettled)) keep('attempt-mismatch');
     this.tellOfSettled(order, booking.after);
     if (!isSettled) return 'ours';
     keep('unknown-order');

@@ -15,7 +15,7 @@ import {
   withStatus,
 } from '../../src/orders/model/order';
 import { bookMoney, type Money } from '../../src/orders/model/money';
-import { decideClaim, isRightful, type SamePayments } from '../../src/orders/model/decide-claim';
+import { decideClaim, type SamePayments } from '../../src/orders/model/decide-claim';
 import { type AttemptFinding, withFindings } from '../../src/orders/model/findings';
 import {
   type Refund,
@@ -25,7 +25,7 @@ import {
 } from '../../src/orders/model/unmatched-money';
 import { reportOf, isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
-import { isHandled, isRepetition, wasElsewhere } from '../../src/orders/sql/handled-payments';
+import { isHandled, isOthersToo, isRepetition } from '../../src/orders/sql/handled-payments';
 import { type Transition, type TransitionCause } from '../../src/orders/model/transition';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
@@ -180,8 +180,7 @@ export class ModelStore {
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
-      const isOthersToo = decision === 'disputed' || wasElsewhere(same.handled, money);
-      if (isOthersToo || (decision === 'outranks' && !isRightful(booking))) {
+      if (isOthersToo(decision, booking, same.handled)) {
         const why = { reason: 'attempt-mismatch', handling: 'kept', now: this.now() } as const;
         this.keepUnmatched([unmatchedFromAttempt(booking.holder, why)]);
       }

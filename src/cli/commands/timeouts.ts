@@ -63,13 +63,8 @@ async function counts(context: INestApplicationContext): Promise<Report> {
   const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
   const counted = await countTimeouts(dataSource, schema);
   const found = counted.map(({ kind, pending, overdue, parked }) => ({ kind, pending, overdue, parked }));
-  return {
-    data: found,
-    text: textTable(
-      ['kind', 'pending', 'overdue', 'parked'],
-      found.map((one) => Object.values(one)),
-    ),
-  };
+  const rows = found.map(({ kind, pending, overdue, parked }) => [kind, pending, overdue, parked]);
+  return { data: found, text: textTable(['kind', 'pending', 'overdue', 'parked'], rows) };
 }
 
 async function listKind(

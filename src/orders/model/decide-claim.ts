@@ -21,7 +21,7 @@ import { type Booking, type Money, moneyReceived } from './money';
  * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
  * must find out whether that is right: other orders have it, too, or a person may have settled it under another name.
  */
-type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
+export type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
 
 /**
  * A checkout may place its order a few minutes after the buyer has paid. Older money is that of somebody else, so whoever

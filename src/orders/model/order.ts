@@ -278,6 +278,9 @@ export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies r
 /** Statuses of attempts whose payment was booked, whatever became of the money since. */
 export const BOOKED_STATUSES = ['PAID', 'REFUNDING', 'REFUNDED', 'SETTLED'] as const satisfies readonly AttemptStatus[];
 
+/** SQL: the same as a list. */
+export const BOOKED_SQL = BOOKED_STATUSES.map((status) => `'${status}'`).join(', ');
+
 /** @internal For tests and diagrams: the statuses that a new attempt may have. `PAID`: its payment was reported, and nobody had registered it. */
 export const FIRST_ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID'] as const satisfies readonly AttemptStatus[];
 

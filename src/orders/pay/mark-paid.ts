@@ -12,14 +12,13 @@ import {
   type PaymentAttempt,
 } from '../model/order';
 import { type LockedOrderContext, applyStep, OrderTransaction, writeBooking } from '../sql/order-transaction';
-import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
+import { isHandled, isOthersToo, isSettledBefore } from '../sql/handled-payments';
 import {
   type HandledPayment,
   type SamePayments,
   unownedMoney,
   unownedOf,
   decideClaim,
-  isRightful,
   othersWith,
   namesOfMoney,
 } from '../model/decide-claim';
@@ -70,14 +69,9 @@ export class ClaimPayment {
     const decision = decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
-    const isOutranked = decision === 'outranks';
-    if (isOutranked && money.isAssigned) {
+    if (decision === 'outranks' && money.isAssigned) {
       await this.found.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
-    } else if (
-      decision === 'disputed' ||
-      (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(same.handled, money)) ||
-      (isOutranked && (isSettled || !isRightful(booking)))
-    ) {
+    } else if (isOthersToo(decision, booking, same.handled, isSettled)) {
       await this.keep(claim, 'attempt-mismatch');
     }
     await this.found.tellOfSettled(order, booking.after, { tx, by, now });
@@ -230,10 +224,9 @@ export class MarkPaid {
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
-        const names = namesOfMoney(money, money);
-        const same = await this.transaction.store.samePaymentsLocked(tx, names, payment.orderId);
+        await this.transaction.store.lockPayments(tx, [money]);
         // Nobody may give away the payment of another order because its number was mistyped.
-        const isTaken = othersWith({ id: payment.orderId }, money, same).length > 0;
+        const isTaken = await this.transaction.store.isTakenElsewhere(tx, { id: payment.orderId }, money);
         const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
         await this.transaction.store.keepUnmatched(tx, [unmatchedMoney(payment, money, reason, by, now)]);
         return { outcome: 'unknown-order' };

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, statements, storableText } from '../../database';
-import { type HandledPayment } from '../model/decide-claim';
+import { type ClaimDecision, type HandledPayment, isRightful } from '../model/decide-claim';
+import { type Booking } from '../model/money';
 import {
-  BOOKED_STATUSES,
+  BOOKED_SQL,
   accountOfAttempt,
   type AttemptKey,
   isSameAttempt,
@@ -46,6 +47,18 @@ export function isSettledBefore(handled: readonly HandledPayment[], money: Claim
  */
 export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed): boolean {
   return money.source === 'provider' && money.isAssigned !== true && handled.some((one) => isMeant(one, money));
+}
+
+/** Pure: whether a person is told of a payment that the order takes, because another order had it, or claims it as well. */
+export function isOthersToo(
+  decision: ClaimDecision,
+  booking: Booking,
+  handled: readonly HandledPayment[],
+  isSettled = false,
+): boolean {
+  if (decision === 'disputed') return true;
+  if (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(handled, booking.money)) return true;
+  return decision === 'outranks' && (isSettled || !isRightful(booking));
 }
 
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
@@ -150,7 +163,6 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
        AND r.merchant_account = ${attempt}.merchant_account AND r.evidence IS NOT NULL)`;
   const isRefunded = (attempt: string): string => `EXISTS ${refunded('1', attempt)}`;
   const isPart = `${refunded('sum(r.amount)', 'a')} < a.paid_amount`;
-  const booked = BOOKED_STATUSES.map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment
            (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
@@ -160,18 +172,18 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
            CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isPart} THEN 'booked'
                 WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
-     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${BOOKED_SQL}) AND ${isOpenName}
     UNION ALL
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(p.provider, p.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), p.paid_amount, p.paid_currency, 'provider', 'booked', p.order_id
       FROM ${schema}.payment_attempt p JOIN ${schema}.payment_attempt a USING (order_id, provider)
-     WHERE p.order_id = ANY($1::text[]) AND p.status IN (${booked}) AND p.paid_source = 'provider'
+     WHERE p.order_id = ANY($1::text[]) AND p.status IN (${BOOKED_SQL}) AND p.paid_source = 'provider'
            AND a.status = 'DUPLICATE' AND ${isOpenName}
     UNION ALL
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), ${refunded('sum(r.amount)', 'a')}, a.paid_currency, 'provider', 'refunded', a.order_id
       FROM ${schema}.payment_attempt a
-     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND a.status <> 'SETTLED' AND ${isPart} AND ${isOpenName}
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${BOOKED_SQL}) AND a.status <> 'SETTLED' AND ${isPart} AND ${isOpenName}
     UNION ALL
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(s.provider, s.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), s.paid_amount, s.paid_currency, 'provider', 'refunded', s.order_id

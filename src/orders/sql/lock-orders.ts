@@ -3,7 +3,7 @@ import { present, validInstant } from '../../errors';
 import { type Database, statements, UnsupportedIsolationLevelError } from '../../database';
 import { type PaymentProviders } from '../../payments';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
-import { type LockedOrder, type PaymentNames, BOOKED_STATUSES } from '../model/order';
+import { type LockedOrder, type PaymentNames, BOOKED_SQL } from '../model/order';
 import { LIMITS } from '../model/order-policies';
 import {
   type AttemptRow,
@@ -169,7 +169,7 @@ const sameSql = statements((schema) => {
   // An account that is not known may be any. The caller compares further, because it knows the defaults.
   const account = `COALESCE(a.resolved_account, a.merchant_account)`;
   const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
-  const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+  const isBooked = `a.status IN (${BOOKED_SQL})`;
   const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
   const unowned = `${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND (n.account = '' OR p.merchant_account IN ('', n.account))

@@ -99,7 +99,7 @@ export class OrderStore {
   }
 
   /** Whether another order has registered or booked this payment. */
-  async isTakenElsewhere(tx: EntityManager, order: LockedOrder, payment: Money): Promise<boolean> {
+  async isTakenElsewhere(tx: EntityManager, order: Pick<LockedOrder, 'id'>, payment: Money): Promise<boolean> {
     return othersWith(order, payment, await this.samePayments(tx, [payment], order.id)).length > 0;
   }
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
 import { bookMoney, type Booking, moneyReceived } from '../model/money';
-import { decideClaim, isRightful, namesOfMoney, unownedMoney } from '../model/decide-claim';
+import { decideClaim, namesOfMoney, unownedMoney } from '../model/decide-claim';
 import {
   type LockedOrder,
   isSameAttempt,
@@ -13,7 +13,7 @@ import {
   isUndecided,
 } from '../model/order';
 import { unmatchedFromAttempt } from '../model/unmatched-money';
-import { isHandled, wasElsewhere } from './handled-payments';
+import { isHandled, isOthersToo } from './handled-payments';
 import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';
@@ -64,8 +64,7 @@ async function adopt(
   // It was registered for another order in the meantime. A person must find out whose it is.
   if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
   await store.closeUnmatched(tx, [adoptable]);
-  const isOthersToo = decision === 'disputed' || wasElsewhere(same.handled, money);
-  if (isOthersToo || (decision === 'outranks' && !isRightful(booking))) {
+  if (isOthersToo(decision, booking, same.handled)) {
     const why = { reason: 'attempt-mismatch', handling: 'kept', now } as const;
     await store.keepUnmatched(tx, [unmatchedFromAttempt(booking.holder, why)]);
   }

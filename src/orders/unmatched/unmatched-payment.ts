@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
-import { BOOKED_STATUSES, type PaidSource, type PaymentNames } from '../model/order';
+import { BOOKED_SQL, type PaidSource, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
 import { OTHER_ORDERS } from '../sql/keep-unmatched-money';
@@ -153,7 +153,7 @@ const unmatchedSql = statements((schema) => {
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
   const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
   const held = `SELECT a.order_id FROM ${schema}.payment_attempt a
-                WHERE a.provider = p.provider AND a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})
+                WHERE a.provider = p.provider AND a.status IN (${BOOKED_SQL})
                   AND (p.merchant_account = '' OR COALESCE(a.resolved_account, a.merchant_account) IN ('', p.merchant_account))`;
   const names = `(p.reference, p.evidence->>'transactionId')`;
   // Whoever finds no order for it would refund what an order counts on. Orders of other merchants are not named.
