@@ -91,7 +91,7 @@ export class Bank {
   ) {}
 
   open(link: Link, orderId: string, amount: bigint, isRegistered: boolean): Intent {
-    const known = this.intents.get(keyOf(link));
+    const known = this.intentOf(link);
     if (known) return known;
     const intent = { ...link, orderId, amount, isRegistered, isClosed: false, takesSeveral: this.random.chance(0.2) };
     this.intents.set(keyOf(link), intent);
@@ -102,8 +102,9 @@ export class Bank {
     return this.intents.get(keyOf(link));
   }
 
-  paymentsOf(link: Link): readonly BankPayment[] {
-    return this.of(link);
+  paymentsOf({ reference, account }: Link): BankPayment[] {
+    const isNamed = (one: BankPayment): boolean => [one.reference, one.transactionId].includes(reference);
+    return this.payments.filter((one) => one.account === account && isNamed(one));
   }
 
   get defaultAccount(): string | null {
@@ -117,8 +118,8 @@ export class Bank {
 
   /** The buyer pays. Undefined: the bank refuses. */
   pay(link: Link, amount: bigint): BankPayment | undefined {
-    const intent = this.intents.get(keyOf(link));
-    const held = this.of(link);
+    const intent = this.intentOf(link);
+    const held = this.paymentsOf(link);
     if (!intent || intent.isClosed || (held.length > 0 && !intent.takesSeveral)) return undefined;
     const transactionId = `T${++this.ids}`;
     const payment = {
@@ -139,7 +140,7 @@ export class Bank {
 
   /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
   wire(link: Link, transactionId: string | undefined): BankPayment | undefined {
-    const named = this.of(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
+    const named = this.paymentsOf(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
     const [payment, other] = named;
     if (!payment || other || payment.refunded > 0n) return undefined;
     if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return undefined;
@@ -149,7 +150,7 @@ export class Bank {
   }
 
   has(link: Link, transactionId: string | undefined): boolean {
-    return this.of(link).length > 0 || this.payments.some((one) => one.transactionId === transactionId);
+    return this.paymentsOf(link).length > 0 || this.payments.some((one) => one.transactionId === transactionId);
   }
 
   recall(payment: BankPayment): void {
@@ -192,11 +193,6 @@ export class Bank {
     return { reference, account: merchantAccount ?? this.defaultAccount };
   }
 
-  private of({ reference, account }: Link): BankPayment[] {
-    const isNamed = (one: BankPayment): boolean => [one.reference, one.transactionId].includes(reference);
-    return this.payments.filter((one) => one.account === account && isNamed(one));
-  }
-
   private async call<T>(what: string, work: () => T): Promise<T> {
     const fate = this.isCalm ? 1 : this.random.next();
     await this.kernel.turn(`bank: ${what}`);
@@ -210,19 +206,19 @@ export class Bank {
 
   private query(link: Link): Awaited<ReturnType<PaymentProvider['query']>> {
     const { now } = this.kernel.time;
-    const payments = this.of(link).filter(({ paidAt }) => this.isCalm || now - paidAt >= this.traits.staleMs);
+    const payments = this.paymentsOf(link).filter(({ paidAt }) => this.isCalm || now - paidAt >= this.traits.staleMs);
     // To the bank, a disputed payment is still one.
     const [payment] = payments.filter(({ amount, refunded, isDisputed }) => refunded < amount || isDisputed);
     if (payment) return { type: 'PAID', ...this.paid(payment) };
     if (payments.length > 0) return { type: 'REFUNDED' };
-    const intent = this.intents.get(keyOf(link));
+    const intent = this.intentOf(link);
     if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(now) };
     return { type: intent.isClosed ? 'CLOSED' : 'OPEN' };
   }
 
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
-    const intent = this.intents.get(keyOf(link));
-    if (this.of(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
+    const intent = this.intentOf(link);
+    if (this.paymentsOf(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
     if (!intent) return { type: 'NOT_FOUND' };
     if (intent.isClosed) return { type: 'ALREADY_CLOSED' };
     intent.isClosed = true;
@@ -235,7 +231,7 @@ export class Bank {
     number: string,
     amount: bigint,
   ): Awaited<ReturnType<PaymentProvider['refund']>> {
-    const all = this.of(link);
+    const all = this.paymentsOf(link);
     const payment =
       all.find((one) => one.refunds.has(number)) ?? all.find((one) => one.transactionId === transactionId) ?? all[0];
     if (!payment) return { type: 'REJECTED', reason: 'no such payment' };
@@ -281,7 +277,7 @@ export class Bank {
   private async dispute(payment: BankPayment): Promise<void> {
     await this.kernel.sleep(this.random.between(SECOND, 90 * SECOND));
     // Of several payments under one reference, the notification would not say which.
-    const isTheOnly = this.of(payment).length === 1;
+    const isTheOnly = this.paymentsOf(payment).length === 1;
     if (this.isCalm || !isTheOnly || payment.refunds.size > 0 || payment.refunded > 0n) return;
     payment.refunded = payment.amount;
     payment.isDisputed = true;
@@ -314,7 +310,6 @@ export class Bank {
     return { type, ...names, amount, currency: 'EUR', evidence: {} };
   }
 
-  /** Again and again, until somebody has taken it, at times twice. What a shop has not registered is told until it is taken. */
   /** Of what is not registered, and of a second payment, nobody would know otherwise. */
   private async tellOf({ isRegistered, takesSeveral }: Intent, transactionId: string): Promise<void> {
     const isFound = isRegistered && !takesSeveral;
@@ -323,6 +318,7 @@ export class Bank {
     await this.tell({ type, transactionId });
   }
 
+  /** Again and again, until somebody has taken it, at times twice. */
   private async tell(news: News): Promise<void> {
     const body = Buffer.from(JSON.stringify(news));
     for (let copies = this.random.pick([6, 1], [2, 2]); copies > 0; copies--) {

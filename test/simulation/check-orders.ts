@@ -1,5 +1,7 @@
+import { epochMs } from '../support/checks/records';
 import { type Bank, type BankPayment, type Intent } from './bank';
 import { type Kernel } from './kernel';
+import { type PastFacts } from './past';
 import { type Stage } from './stage';
 
 interface OrderFacts {
@@ -14,9 +16,13 @@ interface OrderFacts {
 const ENDED_UNPAID = ['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'];
 
 /** What the service did with orders in the end, against what buyers did, by the bank's books. */
-export async function orderProblems(kernel: Kernel, stage: Stage, bank: Bank): Promise<string[]> {
+export async function orderProblems(
+  kernel: Kernel,
+  stage: Stage,
+  bank: Bank,
+  { erased }: PastFacts,
+): Promise<string[]> {
   const orders = await kernel.query<OrderFacts>(ORDERS);
-  const erased = await stage.past.erased(kernel);
   const free = orders.filter(({ id }) => !erased.has(id) && !stage.touched.has(id));
   return [
     ...free.filter(isEarly).map(({ id }) => `${id} was closed before its deadline`),
@@ -25,8 +31,6 @@ export async function orderProblems(kernel: Kernel, stage: Stage, bank: Bank): P
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
 }
-
-const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
 const ORDERS = `
   SELECT o.id, o.status, o.closing_reason AS "closingReason", ${epochMs('o.expires_at')} AS "expiresAt",

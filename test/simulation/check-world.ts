@@ -7,7 +7,7 @@ import { type Bank, type BankPayment } from './bank';
 import { orderProblems } from './check-orders';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
-import { recordsOf } from './past';
+import { type PastFacts, recordsOf } from './past';
 import { STOCK } from './people';
 import { type Stage } from './stage';
 
@@ -35,15 +35,15 @@ export async function checkWorld(
   const orders = await kernel.query<OrderTraits>(
     'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
   );
-  const gone = await stage.past.gone(kernel);
+  const past = await stage.past.facts(kernel);
   const timeouts = await kernel.query<StoredTimeout>('SELECT kind, key, state FROM order_timeout.timeout');
   return [
     ...endlessProblems(orders, timeouts),
-    ...placingProblems(stage, [...orders, ...gone.orders]),
-    ...(await recordProblems(kernel, stage, events)),
-    ...(await orderProblems(kernel, stage, bank)),
-    ...(await listenerProblems(kernel, timeouts, gone.orders)),
-    ...(await ledgerProblems(kernel, stage, bank, listed.map(rowOf))),
+    ...placingProblems(stage, [...orders, ...past.gone]),
+    ...(await recordProblems(kernel, stage, past, events)),
+    ...(await orderProblems(kernel, stage, bank, past)),
+    ...(await listenerProblems(kernel, timeouts, past.gone)),
+    ...(await ledgerProblems(kernel, bank, past, listed.map(rowOf))),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
 }
@@ -71,10 +71,11 @@ function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly
 async function recordProblems(
   kernel: Kernel,
   stage: Stage,
+  past: PastFacts,
   events: readonly EventFact[] | undefined,
 ): Promise<string[]> {
   const records = recordsOf(kernel);
-  const gone = (await stage.past.gone(kernel)).orders.map((order) => withLines(stage, order));
+  const gone = past.gone.map((order) => withLines(stage, order));
   const placed = [...(await records.orderRecords()).values()].map((order) => withLines(stage, order));
   return [
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
@@ -122,8 +123,8 @@ function withLines<T extends { readonly id: string; readonly status: string }>(
 
 async function ledgerProblems(
   kernel: Kernel,
-  { past }: Stage,
   bank: Bank,
+  { erased, claims: pastClaims }: PastFacts,
   openRows: readonly OpenRowFact[],
 ): Promise<string[]> {
   const { claims } = await recordsOf(kernel).money();
@@ -139,14 +140,12 @@ async function ledgerProblems(
     } as LedgerEntry;
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
-  const erased = await past.erased(kernel);
-  const gone = await past.gone(kernel);
   const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
   // No table says any more which payments such an order had.
   const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
   const facts = {
     ledger: bank.payments.map(entryOf),
-    claims: [...named, ...gone.claims, ...(await past.claimsOfErased(kernel))],
+    claims: [...named, ...pastClaims],
     openRows: seen,
   };
   return moneyProblems(facts).filter(

@@ -8,6 +8,15 @@ interface PastOrder {
   readonly status: string;
 }
 
+export interface PastFacts {
+  /** Orders that the purge has deleted. */
+  readonly gone: readonly PastOrder[];
+  /** Those whose payments no table names any more, also if they are purged since. */
+  readonly erased: ReadonlySet<string>;
+  /** What purged orders counted on, and erased ones under its old names. */
+  readonly claims: readonly ClaimFact[];
+}
+
 /** What the tables said before the purge, so that what it deletes still counts. */
 export class Past {
   private readonly orders = new Map<string, PastOrder>();
@@ -29,28 +38,19 @@ export class Past {
     if (isNew) this.erasedClaims.push(...claims.filter(({ orderId }) => orderId === id));
   }
 
-  /** The claims of erased orders under their old names. */
-  async claimsOfErased(kernel: Kernel): Promise<readonly ClaimFact[]> {
-    const erased = await this.erased(kernel);
-    return this.erasedClaims.filter(({ orderId }) => erased.has(orderId));
-  }
-
-  /** Those that the purge has deleted. */
-  async gone(
-    kernel: Kernel,
-  ): Promise<{ readonly orders: readonly PastOrder[]; readonly claims: readonly ClaimFact[] }> {
-    const left = new Set(
-      (await kernel.query<{ id: string }>('SELECT id FROM order_timeout.orders')).map(({ id }) => id),
-    );
+  /** What the tables say no more. */
+  async facts(kernel: Kernel): Promise<PastFacts> {
+    const rows = await kernel.query<{ id: string }>('SELECT id FROM order_timeout.orders');
+    const left = new Set(rows.map(({ id }) => id));
+    const erased = new Set([...this.erasedIds, ...(await erasedOrders(kernel))]);
     return {
-      orders: [...this.orders.values()].filter(({ id }) => !left.has(id)),
-      claims: this.claims.filter(({ orderId }) => !left.has(orderId)),
+      gone: [...this.orders.values()].filter(({ id }) => !left.has(id)),
+      erased,
+      claims: [
+        ...this.claims.filter(({ orderId }) => !left.has(orderId)),
+        ...this.erasedClaims.filter(({ orderId }) => erased.has(orderId)),
+      ],
     };
-  }
-
-  /** Those whose payments no table names any more, also if they are purged since. */
-  async erased(kernel: Kernel): Promise<ReadonlySet<string>> {
-    return new Set([...this.erasedIds, ...(await erasedOrders(kernel))]);
   }
 }
 

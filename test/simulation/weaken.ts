@@ -6,7 +6,7 @@ import { WEAKNESSES, type Weakness } from './weaknesses';
 const SOURCES = join(__dirname, '..', '..', 'src');
 
 /** The weakness of the product that this process plays with. Undefined: none. */
-export const weakness = find(process.env.SIMULATION_WEAKNESS);
+const weakness = find(process.env.SIMULATION_WEAKNESS);
 
 if (weakness) weaken(weakness);
 

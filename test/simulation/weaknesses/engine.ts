@@ -5,6 +5,11 @@ const STORE = 'orders/sql/order-store.ts';
 const LOCKS = 'orders/sql/lock-orders.ts';
 const OWN_TRANSACTION = 'database/transaction.ts';
 
+const UNLOCKED = [
+  patch(LOCKS, 'ORDER BY o.id FOR NO KEY UPDATE`;', 'ORDER BY o.id`;'),
+  patch(LOCKS, "'skip-locked': `${lock} SKIP LOCKED`,", "'skip-locked': lock,"),
+];
+
 /** Of locks, leases, transactions, messages, and outages. */
 export const ENGINE_WEAKNESSES: readonly Weakness[] = [
   {
@@ -44,17 +49,13 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'locks-no-orders',
     says: 'Orders are read without a lock',
-    patches: [
-      patch(LOCKS, 'ORDER BY o.id FOR NO KEY UPDATE`;', 'ORDER BY o.id`;'),
-      patch(LOCKS, "'skip-locked': `${lock} SKIP LOCKED`,", "'skip-locked': lock,"),
-    ],
+    patches: UNLOCKED,
   },
   {
     name: 'writes-over-others',
     says: 'Orders are read without a lock and changed whatever their version is',
     patches: [
-      patch(LOCKS, 'ORDER BY o.id FOR NO KEY UPDATE`;', 'ORDER BY o.id`;'),
-      patch(LOCKS, "'skip-locked': `${lock} SKIP LOCKED`,", "'skip-locked': lock,"),
+      ...UNLOCKED,
       patch(
         STORE,
         'AND o.id = s.order_id AND o.version = s.old_version AND o.status = s.from_status',

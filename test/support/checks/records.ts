@@ -20,7 +20,8 @@ export interface Progress {
   readonly pendingTimeouts: number;
 }
 
-const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
+/** SQL: an instant as epoch milliseconds. */
+export const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
 /** Reads the service's tables, past all of its code. */
 export class Records {
