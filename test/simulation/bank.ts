@@ -20,6 +20,8 @@ export interface BankPayment {
   readonly paidAt: number;
   refunded: bigint;
   isDisputed?: boolean;
+  /** Somebody has taken the news of that. */
+  isToldDisputed?: boolean;
   readonly refunds: Map<string, BankRefund>;
 }
 
@@ -153,6 +155,10 @@ export class Bank {
     return this.paymentsOf(link).length > 0 || this.payments.some((one) => one.transactionId === transactionId);
   }
 
+  isTakenBack(name: string): boolean {
+    return this.payments.some(({ reference, transactionId, isDisputed }) => isDisputed && [reference, transactionId].includes(name));
+  }
+
   recall(payment: BankPayment): void {
     payment.refunded -= payment.amount;
     this.kernel.say(`a person recalls ${payment.amount} of ${payment.reference} (${payment.transactionId})`);
@@ -177,10 +183,13 @@ export class Bank {
       }),
       query: (attempt) => call(`query of ${attempt.reference}`, () => this.query(this.linkOf(attempt))),
       close: (attempt) => call(`close of ${attempt.reference}`, () => this.close(this.linkOf(attempt))),
-      refund: ({ attempt, refundNumber, amount, transactionId }) =>
-        call(`refund of ${attempt.reference}`, () =>
-          this.refund(this.linkOf(attempt), transactionId, refundNumber, amount),
-        ),
+      refund: ({ attempt, refundNumber, amount, transactionId }) => {
+        const link = this.linkOf(attempt);
+        const isWarned = this.payments.some((one) => one.transactionId === transactionId && one.isToldDisputed);
+        return call(`refund of ${attempt.reference}`, () =>
+          this.refund(link, transactionId, refundNumber, amount, isWarned),
+        );
+      },
       notifications: {
         read: ({ rawBody }: NotificationRequest) => Promise.resolve(this.read(rawBody)),
         reply: (verdict) => ({ status: verdict === 'accepted' ? 200 : verdict === 'later' ? 500 : 400, body: verdict }),
@@ -230,6 +239,7 @@ export class Bank {
     transactionId: string | undefined,
     number: string,
     amount: bigint,
+    isWarned: boolean,
   ): Awaited<ReturnType<PaymentProvider['refund']>> {
     const all = this.paymentsOf(link);
     const payment =
@@ -244,9 +254,8 @@ export class Bank {
       (sum, one) => sum + (one.status === 'PENDING' ? one.amount : 0n),
       0n,
     );
-    // It would pay a second time for what the buyer's bank has taken.
-    const isLimited = !payment.isDisputed;
-    if (isLimited && payment.refunded + pending + amount > payment.amount)
+    // A bank may return money that the buyer's bank has taken. Whoever was told of that must not ask for it.
+    if (!isWarned && payment.refunded + pending + amount > payment.amount)
       return { type: 'REJECTED', reason: 'more than was paid' };
     const refund: BankRefund = { amount, status: 'PENDING' };
     payment.refunds.set(number, refund);
@@ -282,7 +291,9 @@ export class Bank {
     payment.refunded = payment.amount;
     payment.isDisputed = true;
     this.kernel.say(`the buyer's bank takes ${nameOf(payment)} (${payment.transactionId}) back`);
-    await this.tell({ type: 'CHARGEBACK', transactionId: payment.transactionId });
+    await this.tell({ type: 'CHARGEBACK', transactionId: payment.transactionId }, () => {
+      payment.isToldDisputed = true;
+    });
   }
 
   private stateOf(
@@ -319,13 +330,14 @@ export class Bank {
   }
 
   /** Again and again, until somebody has taken it, at times twice. */
-  private async tell(news: News): Promise<void> {
+  private async tell(news: News, taken = (): void => undefined): Promise<void> {
     const body = Buffer.from(JSON.stringify(news));
     for (let copies = this.random.pick([6, 1], [2, 2]); copies > 0; copies--) {
       for (let waitMs = this.random.pick([3, 0], [1, SECOND], [1, 20 * SECOND]); ; waitMs = 30 * SECOND) {
         await this.kernel.sleep(waitMs);
         if (await this.notify(body)) break;
       }
+      taken();
     }
   }
 }

@@ -222,7 +222,8 @@ class Operator {
   }
 
   private async refund(row: UnmatchedPayment | undefined): Promise<void> {
-    if (!row?.orderId) return;
+    // The bank's books show what the buyer's bank has taken.
+    if (!row?.orderId || this.bank.isTakenBack(row.reference)) return;
     const { orderId, provider, reference } = row;
     const refund = { orderId, provider, reference, reason: 'the buyer asked' };
     await this.stage.ask(`an operator refunds ${reference} of ${orderId}`, (orders) => orders.refund(refund));

@@ -269,6 +269,19 @@ const rowsSql = statements((schema) => {
   };
 });
 
+/**
+ * SQL: a chargeback of the payment of the refund r, under any of its names, that waits for a person. An operator who began
+ * the refund after it knew of it. Automatic ones began before, whatever the two transactions say that began at one time.
+ */
+export function chargebackSince(schema: string): string {
+  const isAccount = `(p.merchant_account = r.merchant_account OR '' IN (p.merchant_account, r.merchant_account))`;
+  return `
+               SELECT 1 FROM ${schema}.unmatched_payment p JOIN ${schema}.payment_attempt a USING (provider)
+                WHERE p.provider = r.provider AND p.reference IN (r.reference, a.transaction_id) AND ${isAccount}
+                      AND (a.reference, a.merchant_account) = (r.reference, r.merchant_account)
+                      AND p.reason = 'chargeback' AND p.handling = 'kept' AND (r.reason <> 'operator' OR p.created_at >= r.created_at)`;
+}
+
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {
   return [
     ...attemptKeys(attempts),

@@ -3,6 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
 import { type PaymentEvidence, type RefundOutcome } from '../../payments';
 import { type AttemptKey, type PaymentAttempt, type LockedOrder } from '../model/order';
+import { chargebackSince } from '../sql/attempts';
 import { attemptKeys, type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
 import {
   type Refund,
@@ -35,6 +36,7 @@ interface RefundRow extends Pick<Refund, 'number' | 'provider' | 'reference' | '
   readonly status: 'PENDING' | 'REFUNDED';
   readonly refund_id: string | null;
   readonly is_confirmed: boolean;
+  readonly is_taken_back: boolean;
   readonly attempt: AttemptRow;
 }
 
@@ -43,6 +45,8 @@ export interface AskableRefund {
   readonly attempt: PaymentAttempt;
   /** The provider has confirmed it, and it is recorded as done. It may have failed since. */
   readonly isConfirmed: boolean;
+  /** Since it was begun, the buyer's bank takes the payment back, and no person has responded to that. */
+  readonly isTakenBack: boolean;
   /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
   readonly paidBackAs?: string;
 }
@@ -181,7 +185,7 @@ const refundSql = statements((schema) => {
              AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
     askable: `
       SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
-             ${isConfirmed} AS is_confirmed,
+             ${isConfirmed} AS is_confirmed, EXISTS (${chargebackSince(schema)}) AS is_taken_back,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
                  WHERE ${isAttempt}) found) AS attempt
@@ -211,7 +215,7 @@ function toAskableRefund(row: RefundRow): AskableRefund {
   const merchantAccount = row.merchant_account === '' ? null : row.merchant_account;
   const key = { provider, reference, merchantAccount };
   const refund = { number, ...key, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
-  const asked = { refund, attempt: toAttempt(row.attempt), isConfirmed: row.is_confirmed };
+  const asked = { refund, attempt: toAttempt(row.attempt), isConfirmed: row.is_confirmed, isTakenBack: row.is_taken_back };
   const isPaidBack = row.status === 'REFUNDED' && !row.is_confirmed;
   return isPaidBack ? { ...asked, paidBackAs: row.refund_id ?? 'by hand' } : asked;
 }
@@ -245,6 +249,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
     const asked = (await this.refunds.askable([due.key])).get(due.key);
     if (!asked || isOver(asked, due)) return { type: 'UNKNOWN', reason: 'the refund is done already' };
+    if (asked.isTakenBack && !asked.isConfirmed) return TAKEN_BACK;
     return this.lookups.refund(asked.attempt, asked.refund, signal);
   }
 
@@ -260,7 +265,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     if (!answer) return LOOK_UP;
     const decide = asked.isConfirmed ? decideCheck : decideRefund;
     const decision = decide(answer, waitedMs(due, now));
-    const isRejected = answer.type === 'REJECTED';
+    const isRejected = answer.type === 'REJECTED' || answer.type === 'TAKEN_BACK';
     if (decision.type === 'retry' && !isRejected) return decision;
     if (decision.type === 'stands') return DONE;
     const order = orders.get(asked.refund.orderId);
@@ -363,8 +368,13 @@ type CheckDecision =
   | { readonly type: 'failed'; readonly reason: string }
   | Extract<TimeoutOutcome, { type: 'retry' }>;
 
-/** The answer; `NO_PROVIDER`: this process cannot call the provider. */
-export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER'; readonly reason: string };
+/** The answer; `NO_PROVIDER`: this process cannot call the provider; `TAKEN_BACK`: it must not be called. */
+export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER' | 'TAKEN_BACK'; readonly reason: string };
+
+const TAKEN_BACK: RefundAnswer = {
+  type: 'TAKEN_BACK',
+  reason: "no longer requested, because the buyer's bank takes the payment back; settle that row, then this one, or replay",
+};
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -386,10 +396,11 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
       return retry('the provider is working on the refund', pendingMs(waitedMs));
     case 'UNKNOWN':
       return waitForAnswer(answer, waitedMs);
-    // Both need a person, so they count: the refund is parked with the reason and an alert.
+    // All three need a person, so they count: the refund is parked with the reason and an alert.
     case 'REJECTED':
       return { type: 'retry', counted: true, reason: `the provider rejects the refund: ${answer.reason}` };
     case 'NO_PROVIDER':
+    case 'TAKEN_BACK':
       return { type: 'retry', counted: true, reason: answer.reason };
     default:
       return assertNever(answer);

@@ -133,6 +133,10 @@ describe('a refund that fails after it succeeded', () => {
   });
 
   describe('or was never done', () => {
+    const held = {
+      ...{ type: 'retry', counted: true },
+      reason: "no longer requested, because the buyer's bank takes the payment back; settle that row, then this one, or replay",
+    };
     const rejected = { type: 'retry', counted: true, reason: `the provider rejects the refund: ${FAILED.reason}` };
 
     it('is told to a person once, who records that the buyer was paid back otherwise', async () => {
@@ -169,6 +173,32 @@ describe('a refund that fails after it succeeded', () => {
       desk.shop.provider.answerRefund('f-later', undefined);
       expect(await run(id)).toEqual({ type: 'done' });
       expect([await desk.statusOf(id), await desk.openOf('f-later')]).toEqual(['CLOSED_REFUNDED', []]);
+    });
+
+    it("is no longer asked for once the buyer's bank takes the payment back, until a person has responded", async () => {
+      for (const isReplayed of [true, false]) {
+        const reference = `f-disputed-${isReplayed}`;
+        const id = await desk.placed();
+        await desk.shop.cancel.execute({ orderId: id });
+        await notified(desk.shop, id, reference);
+        await post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+        for (const round of [1, 2]) expect([round, await run(id)]).toEqual([round, held]);
+        expect([askedFor(reference), await desk.statusOf(id)]).toEqual([[], 'REFUNDING']);
+        expect(await desk.rowsOf(reference)).toEqual(['late refunding', 'chargeback kept', 'refund-failed kept']);
+        const settled = isReplayed ? 'chargeback' : 'refund-failed';
+        const row = (await desk.openOf(reference)).find(({ reason }) => reason === settled);
+        await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won, or lost' }, { by: { actor: 'anna' } });
+        expect(await run(id)).toEqual({ type: 'done' });
+        expect([askedFor(reference).length, await desk.statusOf(id)]).toEqual([isReplayed ? 1 : 0, 'CLOSED_REFUNDED']);
+      }
+    });
+
+    it("is asked for if a person has begun it since the buyer's bank took the payment back", async () => {
+      const id = await desk.closed({ attempt: desk.attempt('f-informed') });
+      await post(desk, { type: 'CHARGEBACK', reference: 'f-informed', amount: 1_999n, currency: 'EUR', evidence: {} });
+      await desk.confirm(id, 'f-informed');
+      await desk.shop.refund.execute({ orderId: id, ...desk.attempt('f-informed'), reason: 'agreed' }, { by: ANNA });
+      expect([await run(id), askedFor('f-informed').length]).toEqual([{ type: 'done' }, 1]);
     });
 
     it('has a reason of its own if it was too much of a payment that its order keeps', async () => {
