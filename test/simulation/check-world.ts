@@ -7,7 +7,7 @@ import { type Bank, type BankPayment } from './bank';
 import { orderProblems } from './check-orders';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
-import { type PastFacts, recordsOf } from './past';
+import { isErasedName, type PastFacts, recordsOf } from './past';
 import { STOCK } from './people';
 import { type Stage } from './stage';
 
@@ -140,7 +140,7 @@ async function ledgerProblems(
     } as LedgerEntry;
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
-  const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
+  const named = claims.filter(({ reference }) => !isErasedName(reference));
   // No table says any more which payments such an order had.
   const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
   const facts = {

@@ -58,13 +58,19 @@ export function recordsOf(kernel: Kernel): Records {
   return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
 }
 
+/** What the product calls the payments of an order whose personal data was erased. */
+export function isErasedName(reference: string): boolean {
+  return reference.startsWith('erased:');
+}
+
 /** The first word of a provider about what was only reported is told to a person, also if its order is gone. */
 async function confirmedClaims(kernel: Kernel): Promise<ClaimFact[]> {
   const reported = await kernel.query<{ reference: string }>(
     "SELECT reference FROM order_timeout.payment_attempt WHERE paid_source = 'report'",
   );
   const names = new Set(reported.map(({ reference }) => reference));
-  return (await recordsOf(kernel).money()).claims.filter(({ reference }) => !names.has(reference));
+  const { claims } = await recordsOf(kernel).money();
+  return claims.filter(({ reference }) => !names.has(reference) && !isErasedName(reference));
 }
 
 async function erasedOrders(kernel: Kernel): Promise<string[]> {
