@@ -156,7 +156,9 @@ export class Bank {
   }
 
   isTakenBack(name: string): boolean {
-    return this.payments.some(({ reference, transactionId, isDisputed }) => isDisputed && [reference, transactionId].includes(name));
+    return this.payments.some(
+      ({ reference, transactionId, isDisputed }) => isDisputed && [reference, transactionId].includes(name),
+    );
   }
 
   recall(payment: BankPayment): void {

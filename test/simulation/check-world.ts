@@ -8,7 +8,6 @@ import { orderProblems } from './check-orders';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { isErasedName, type PastFacts, recordsOf } from './past';
-import { STOCK } from './people';
 import { type Stage } from './stage';
 
 interface OrderTraits {
@@ -21,6 +20,7 @@ interface StoredTimeout {
   readonly kind: string;
   readonly key: string;
   readonly state: string;
+  readonly says: string | null;
 }
 
 /** What must not be when a world has come to rest, by the books of the bank and by the tables. */
@@ -36,7 +36,9 @@ export async function checkWorld(
     'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
   );
   const past = await stage.past.facts(kernel);
-  const timeouts = await kernel.query<StoredTimeout>('SELECT kind, key, state FROM order_timeout.timeout');
+  const timeouts = await kernel.query<StoredTimeout>(
+    'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout',
+  );
   return [
     ...endlessProblems(orders, timeouts),
     ...placingProblems(stage, [...orders, ...past.gone]),
@@ -56,8 +58,14 @@ function endlessProblems(orders: readonly OrderTraits[], timeouts: readonly Stor
   return [
     ...pending.map(({ kind, key, state }) => `${kind} ${key} is still ${state}`),
     ...open.filter((order) => !isParked(order)).map(({ id, status }) => `${id} is still ${status}`),
+    ...timeouts
+      .filter(({ state, says }) => state === 'parked' && OF_THE_DATABASE.test(says ?? ''))
+      .map(({ kind, key, says }) => `${kind} ${key} is parked, though only the database failed: ${says}`),
   ];
 }
+
+/** Failures that use up nothing, whatever fails how often. */
+const OF_THE_DATABASE = /refused by the world|Connection terminated|connection is refused/;
 
 /** What a shop was told is true. */
 function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly id: string }[]): string[] {
@@ -81,7 +89,7 @@ async function recordProblems(
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
     ...placed.flatMap(({ id, history }) => (events ? eventProblems(id, history, ofOrder(id, events)) : [])),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
-    ...stockProblems(await records.stock(), () => STOCK, [...placed, ...gone]),
+    ...stockProblems(await records.stock(), () => stage.habits.stock, [...placed, ...gone]),
   ];
 }
 

@@ -17,8 +17,9 @@ export class Instance {
     private readonly broker: SimulatedBroker,
     name: string,
     readonly knowsBank: boolean,
+    skewMs: number,
   ) {
-    this.actor = { name, isAlive: true, stalledUntil: 0 };
+    this.actor = { name, isAlive: true, stalledUntil: 0, skewMs };
     kernel.sessions.introduce(this.actor);
   }
 

@@ -1,14 +1,13 @@
 import { Inventory, type NewOrder, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
+import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
 import { type Bank, type BankPayment, type Link } from './bank';
+import { PRICE } from './habits';
 import { Host } from './host';
 import { type Stage } from './stage';
 
-/** What each piece of the only SKU starts with. */
-export const STOCK = 5;
-
-const PRICE = 100n;
+const KINDS = ['order.payment', 'payment.refund', 'payment.reconciliation', 'order.late-watch'];
 
 /** Everybody who does something. */
 export class People {
@@ -27,7 +26,7 @@ export class People {
     const { stage, shop, orders } = this;
     stage.send(() => deliverStock(stage));
     for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
-    if (stage.random.chance(0.6)) stage.send(() => new Operator(stage, this.bank, orders).work());
+    if (stage.random.chance(stage.habits.operators)) stage.send(() => new Operator(stage, this.bank, orders).work());
   }
 
   /** When much is forgotten: what was said is said again, and references are used again. */
@@ -36,14 +35,14 @@ export class People {
     bank.tellAgain();
     shop.reportAgain();
     if (stage.random.chance(0.5)) stage.send(() => shop.sell('n1', `o${stage.random.between(1, orders)}-r1`));
-    if (stage.random.chance(0.6)) stage.send(() => new Operator(stage, bank, orders).work());
+    if (stage.random.chance(stage.habits.operators)) stage.send(() => new Operator(stage, bank, orders).work());
   }
 }
 
 function deliverStock(stage: Stage): Promise<unknown> {
   return stage.ask('stock arrives', (_orders, app) => {
     const { manager } = app.get(Database).dataSource;
-    return app.get(Inventory).setStock(manager, 'A', STOCK);
+    return app.get(Inventory).setStock(manager, 'A', stage.habits.stock);
   });
 }
 
@@ -60,19 +59,19 @@ class Shop {
   /** @param reference of the first attempt, if it is to be an old one */
   async sell(id: string, reference?: string): Promise<void> {
     const { stage } = this;
-    const { random } = stage;
+    const { random, habits } = stage;
     await stage.pause(0, 20);
     const order = this.draw(id);
-    const placed = random.chance(0.25)
+    const placed = random.chance(habits.hosted)
       ? await new Host(stage, this.bank).place(order)
       : await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
     if (!placed || placed.outcome === 'rejected') return;
     stage.lines.set(id, order.lines ?? []);
-    for (let number = random.pick([3, 1], [1, 2]); number > 0; number--)
+    for (let number = random.pick(...habits.attempts); number > 0; number--)
       stage.send(() => this.offer(id, this.drawLink(id, number, number === 1 ? reference : undefined)));
-    if (random.chance(0.15)) stage.send(() => this.cancel(id));
-    if (random.chance(0.1)) stage.send(() => this.extend(id));
-    if (random.chance(0.2)) stage.send(() => this.look(id));
+    if (random.chance(habits.canceled)) stage.send(() => this.cancel(id));
+    if (random.chance(habits.extended)) stage.send(() => this.extend(id));
+    if (random.chance(habits.looked)) stage.send(() => this.look(id));
   }
 
   private draw(id: string): NewOrder {
@@ -93,16 +92,16 @@ class Shop {
   /** One attempt to pay, which some shops forget to register, or register late. */
   private async offer(orderId: string, link: Link): Promise<void> {
     const { stage, bank } = this;
-    const { random } = stage;
+    const { random, habits } = stage;
     await stage.pause(0, random.pick([3, 0], [1, 10]));
-    const registers = random.pick([8, 'before'], [1, 'late'], [1, 'never']);
+    const registers = random.pick(...habits.registers);
     if (registers === 'before' && !(await this.register(orderId, link))) return;
     bank.open(link, orderId, PRICE, registers === 'before');
     if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link)));
-    for (let times = random.pick([1, 0], [5, 1], [1, 2]); times > 0; times--) {
+    for (let times = random.pick(...habits.pays); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
       const payment = await this.pay(link);
-      if (payment && random.chance(0.35)) stage.send(() => this.report(orderId, payment));
+      if (payment && random.chance(habits.reported)) stage.send(() => this.report(orderId, payment));
     }
   }
 
@@ -121,18 +120,18 @@ class Shop {
   }
 
   private async pay(link: Link): Promise<BankPayment | undefined> {
-    const { kernel, random } = this.stage;
+    const { kernel, random, habits } = this.stage;
     await kernel.turn(`a buyer wants to pay ${link.reference}`);
-    return this.bank.pay(link, random.pick([8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]));
+    return this.bank.pay(link, random.pick(...habits.amounts));
   }
 
   /** Reports are late, repeated, and sometimes wrong. */
   private async report(orderId: string, { reference, account, transactionId, amount }: BankPayment): Promise<void> {
     const { stage } = this;
-    const { random } = stage;
+    const { random, habits } = stage;
     const other = `o${random.between(1, this.orders)}`;
     const told = {
-      orderId: random.chance(0.1) ? other : orderId,
+      orderId: random.chance(habits.mistaken) ? other : orderId,
       reference: random.pick([12, reference], [1, `${other}-r1`], [1, `made-up-${random.between(1, 3)}`]),
       ...random.pick<{ transactionId?: string }>(
         [6, { transactionId }],
@@ -197,6 +196,8 @@ class Operator {
         [1, (_open, orderId) => this.revive(orderId)],
         [1, (_open, orderId) => this.close(orderId)],
         [1, (_open, orderId) => this.erase(orderId)],
+        [1, () => this.replay()],
+        [1, () => this.pause()],
       );
       const orderId = row?.orderId ?? `o${random.between(1, this.orders)}`;
       stage.touched.add(orderId);
@@ -243,6 +244,31 @@ class Operator {
 
   private async close(orderId: string): Promise<void> {
     await this.stage.ask(`an operator closes ${orderId}`, (orders) => orders.close({ orderId, reason: 'asked' }));
+  }
+
+  /** Everything, also what will be parked again. */
+  private async replay(): Promise<void> {
+    await this.stage.ask('an operator replays what is parked', async (_orders, app) => {
+      const parked = app.get(ParkedTimeouts);
+      return parked.replay(await parked.list());
+    });
+  }
+
+  private async pause(): Promise<void> {
+    const { stage, bank } = this;
+    const subject = stage.random.oneOf([
+      ...KINDS.map((kind) => `kind:${kind}` as const),
+      `provider:${bank.name}` as const,
+    ]);
+    const change = (pause: boolean): Promise<unknown> =>
+      stage.ask(`an operator ${pause ? 'pauses' : 'resumes'} ${subject}`, (_orders, app) =>
+        app
+          .get(TimeoutEngine)
+          .controls.change(subject ?? 'kind:order.payment', { pause }, { by: 'anna', reason: 'asked' }),
+      );
+    await change(true);
+    await stage.pause(5, 60);
+    await change(false);
   }
 
   private async erase(orderId: string): Promise<void> {

@@ -3,6 +3,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
+import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
 import { Past } from './past';
@@ -27,6 +28,7 @@ export class Stage {
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly past = new Past();
+  readonly habits: Habits;
   /** Orders about which a person has decided something. */
   readonly touched = new Set<string>();
   /** People who are not done. */
@@ -46,6 +48,7 @@ export class Stage {
     private readonly absent: readonly string[],
   ) {
     this.director = { name: '', random, followers: 0 };
+    this.habits = drawHabits(random);
   }
 
   /** Everybody draws alone, so that the others do the same without him. */

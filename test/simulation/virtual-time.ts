@@ -12,6 +12,8 @@ export interface Actor {
   isAlive: boolean;
   /** Until then it neither runs nor sends. */
   stalledUntil: number;
+  /** How far the clock of its machine is ahead of PostgreSQL's, milliseconds. */
+  readonly skewMs: number;
 }
 
 export const acting = new AsyncLocalStorage<Actor>();
@@ -111,7 +113,7 @@ export function liveIn(time: VirtualTime): void {
 
 function takeTime(): void {
   const time = (): VirtualTime => present(playing, 'a world');
-  const wall = (): number => Math.floor(time().now);
+  const wall = (): number => Math.floor(time().now + (acting.getStore()?.skewMs ?? 0));
   const set =
     (isRepeated: boolean) =>
     (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): object =>

@@ -87,7 +87,7 @@ class World {
     const isTroubled = random.chance(0.5);
     const traits = {
       failing: isTroubled ? 0.2 : 0,
-      losing: isTroubled ? 0.1 : 0,
+      losing: isTroubled ? random.pick([2, 0.1], [1, 0.4]) : 0,
       pending: 0.3,
       rejecting: 0.1,
       returning: random.pick([3, 0], [1, 0.3]),
@@ -106,7 +106,7 @@ class World {
   async play(): Promise<readonly string[]> {
     const { kernel, random, people } = this;
     this.broker.install();
-    for (let instances = random.pick([4, 1], [1, 2]); instances > 0; instances--) this.start();
+    for (let instances = random.pick([4, 1], [2, 2], [1, 3]); instances > 0; instances--) this.start();
     await kernel.run(START_MS + 5 * SECOND);
     await this.act(() => people.send());
     const problems = await this.check();
@@ -198,12 +198,15 @@ class World {
   private start(mayDiffer = true): void {
     const { random, kernel } = this;
     const knowsBank = !mayDiffer || random.chance(0.9);
-    const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank);
+    const skewMs = random.chance(0.2) ? random.between(-10 * MINUTE, 10 * MINUTE) : 0;
+    const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank, skewMs);
     this.stage.instances.push(instance);
     const orders = mayDiffer && random.chance(0.1) ? this.drawPolicies() : this.policies;
     const database = { url: urlFor(instance, this.place.url), poolSize: random.between(2, 5) };
     const providers = knowsBank ? this.options.providers : [];
-    kernel.say(`${instance.actor.name} starts${knowsBank ? '' : ' without the bank'}, ${JSON.stringify(orders)}`);
+    kernel.say(
+      `${instance.actor.name} starts${knowsBank ? '' : ' without the bank'}${skewMs === 0 ? '' : `, ${skewMs} ms ahead`}, ${JSON.stringify(orders)}`,
+    );
     instance.start({ ...this.options, orders, database, providers: providers ?? [] }, () => {
       instance.crash();
       kernel.time.after(5 * SECOND, () => this.start());
