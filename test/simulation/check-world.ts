@@ -7,7 +7,7 @@ import { type Bank, type BankPayment } from './bank';
 import { orderProblems } from './check-orders';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
-import { isErasedName, type PastFacts, recordsOf } from './past';
+import { type PastFacts, pastFacts, recordsOf } from './past';
 import { type Stage } from './stage';
 
 interface OrderTraits {
@@ -35,7 +35,7 @@ export async function checkWorld(
   const orders = await kernel.query<OrderTraits>(
     'SELECT id, status, auto_close AS "autoClose" FROM order_timeout.orders ORDER BY id',
   );
-  const past = await stage.past.facts(kernel);
+  const past = await pastFacts(kernel);
   const timeouts = await kernel.query<StoredTimeout>(
     'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout',
   );
@@ -148,7 +148,7 @@ async function ledgerProblems(
     } as LedgerEntry;
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
-  const named = claims.filter(({ reference }) => !isErasedName(reference));
+  const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
   // No table says any more which payments such an order had.
   const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
   const facts = {

@@ -2,7 +2,7 @@ import { type ClaimFact } from '../support/checks/money-checks';
 import { Records } from '../support/checks/records';
 import { type Kernel } from './kernel';
 
-/** An order as it was when its retention ended. */
+/** An order as it was when it was purged. */
 interface PastOrder {
   readonly id: string;
   readonly status: string;
@@ -11,69 +11,48 @@ interface PastOrder {
 export interface PastFacts {
   /** Orders that the purge has deleted. */
   readonly gone: readonly PastOrder[];
-  /** Those whose payments no table names any more, also if they are purged since. */
+  /** Those whose payments no table of the product names any more, also if they are purged since. */
   readonly erased: ReadonlySet<string>;
   /** What purged orders counted on, and erased ones under its old names. */
   readonly claims: readonly ClaimFact[];
 }
 
-/** What the tables said before the purge, so that what it deletes still counts. */
-export class Past {
-  private readonly orders = new Map<string, PastOrder>();
-  private readonly claims: ClaimFact[] = [];
-  private readonly erasedIds = new Set<string>();
-  private readonly erasedClaims: ClaimFact[] = [];
+/** SQL: keeps what the purge deletes and an erasure overwrites, as it was just before. For a migrated database. */
+export const KEEP_PAST = `
+  CREATE TABLE sim.past_order (LIKE order_timeout.orders);
+  CREATE TABLE sim.past_attempt (LIKE order_timeout.payment_attempt);
+  CREATE FUNCTION sim.keep_order() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO sim.past_order SELECT OLD.*; RETURN OLD; END $$;
+  CREATE FUNCTION sim.keep_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO sim.past_attempt SELECT OLD.*; RETURN NULL; END $$;
+  CREATE TRIGGER keep BEFORE DELETE ON order_timeout.orders FOR EACH ROW EXECUTE FUNCTION sim.keep_order();
+  CREATE TRIGGER keep_deleted AFTER DELETE ON order_timeout.payment_attempt
+    FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%') EXECUTE FUNCTION sim.keep_attempt();
+  CREATE TRIGGER keep_erased AFTER UPDATE ON order_timeout.payment_attempt
+    FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%' AND NEW.reference LIKE 'erased:%')
+    EXECUTE FUNCTION sim.keep_attempt()`;
 
-  async remember(kernel: Kernel): Promise<void> {
-    for (const order of await kernel.query<PastOrder>('SELECT id, status FROM order_timeout.orders'))
-      this.orders.set(order.id, order);
-    for (const id of await erasedOrders(kernel)) this.erasedIds.add(id);
-    this.claims.push(...(await confirmedClaims(kernel)));
-  }
-
-  /** What the order has now. Its erasure changes the names. */
-  async rememberClaims(kernel: Kernel, id: string): Promise<void> {
-    const claims = await confirmedClaims(kernel);
-    const isNew = !this.erasedClaims.some(({ orderId }) => orderId === id);
-    if (isNew) this.erasedClaims.push(...claims.filter(({ orderId }) => orderId === id));
-  }
-
-  /** What the tables say no more. */
-  async facts(kernel: Kernel): Promise<PastFacts> {
-    const rows = await kernel.query<{ id: string }>('SELECT id FROM order_timeout.orders');
-    const left = new Set(rows.map(({ id }) => id));
-    const erased = new Set([...this.erasedIds, ...(await erasedOrders(kernel))]);
-    return {
-      gone: [...this.orders.values()].filter(({ id }) => !left.has(id)),
-      erased,
-      claims: [
-        ...this.claims.filter(({ orderId }) => !left.has(orderId)),
-        ...this.erasedClaims.filter(({ orderId }) => erased.has(orderId)),
-      ],
-    };
-  }
-}
-
-export function recordsOf(kernel: Kernel): Records {
-  return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
-}
-
-/** What the product calls the payments of an order whose personal data was erased. */
-export function isErasedName(reference: string): boolean {
-  return reference.startsWith('erased:');
+export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
+  const erased = await kernel.query<{ id: string }>(`
+    SELECT id FROM order_timeout.orders WHERE erased_at IS NOT NULL
+    UNION SELECT id FROM sim.past_order WHERE erased_at IS NOT NULL`);
+  return {
+    gone: await kernel.query<PastOrder>('SELECT id, status FROM sim.past_order'),
+    erased: new Set(erased.map(({ id }) => id)),
+    claims: await kernel.query<ClaimFact>(CLAIMS),
+  };
 }
 
 /** The first word of a provider about what was only reported is told to a person, also if its order is gone. */
-async function confirmedClaims(kernel: Kernel): Promise<ClaimFact[]> {
-  const reported = await kernel.query<{ reference: string }>(
-    "SELECT reference FROM order_timeout.payment_attempt WHERE paid_source = 'report'",
-  );
-  const names = new Set(reported.map(({ reference }) => reference));
-  const { claims } = await recordsOf(kernel).money();
-  return claims.filter(({ reference }) => !names.has(reference) && !isErasedName(reference));
-}
+const CLAIMS = `
+  SELECT a.order_id AS "orderId", o.amount::text AS "orderAmount", a.provider, a.reference,
+         (a.paid_amount - a.refunded_amount)::text AS amount, coalesce(a.transaction_id, '') AS "transactionId",
+         coalesce(a.resolved_account, a.merchant_account) AS "merchantAccount"
+    FROM sim.past_attempt a
+    JOIN (SELECT id, amount, status FROM order_timeout.orders
+          UNION ALL SELECT id, amount, status FROM sim.past_order) o ON o.id = a.order_id
+   WHERE a.status = 'PAID' AND o.status = 'PAID' AND a.paid_source IS DISTINCT FROM 'report'`;
 
-async function erasedOrders(kernel: Kernel): Promise<string[]> {
-  const rows = await kernel.query<{ id: string }>('SELECT id FROM order_timeout.orders WHERE erased_at IS NOT NULL');
-  return rows.map(({ id }) => id);
+export function recordsOf(kernel: Kernel): Records {
+  return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
 }

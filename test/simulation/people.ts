@@ -207,8 +207,9 @@ class Operator {
 
   /** First the money, then the word. Who hears that the money is needed after all recalls it. */
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
-    // Of the others, an order may need the money.
+    // Of the others, an order may need the money, as may the one that the list shows with money of none.
     if (!row || !['late', 'surplus', 'unknown-order'].includes(row.reason)) return;
+    if (row.reason === 'unknown-order' && row.orderId !== null) return;
     const account = row.merchantAccount ?? this.bank.defaultAccount;
     const link = { reference: row.reference, account };
     // What only a shop has told is settled if the bank does not know it. Else its word comes, too.
@@ -273,7 +274,6 @@ class Operator {
 
   private async erase(orderId: string): Promise<void> {
     const request = { orderId, reason: 'the buyer asked' };
-    await this.stage.past.rememberClaims(this.stage.kernel, orderId);
     await this.stage.ask(`an operator erases ${orderId}`, (orders) => orders.erasePersonalData(request));
   }
 }

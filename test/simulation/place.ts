@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { OrderTimeoutModule } from '../../src';
 import { onServer, urlOf } from '../support/database';
 import { HEARD } from './listener';
+import { KEEP_PAST } from './past';
 
 /** Where worlds are played, one after the other. */
 export interface Place {
@@ -31,6 +32,7 @@ export async function openPlace(name: string, startMs: number): Promise<Place> {
   const url = urlOf(name);
   await onServer(clockSql(startMs), url);
   await migrate(url);
+  await onServer(KEEP_PAST, url);
   return { url, drop, empty: () => onServer(EMPTY, url) };
 }
 
@@ -60,7 +62,7 @@ const EMPTY = `
                  WHERE schemaname = 'order_timeout' AND tablename NOT LIKE '%migration%'
                        AND tablename <> 'payment_name_key'
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
-    DELETE FROM sim.heard;
+    DELETE FROM sim.heard; DELETE FROM sim.past_order; DELETE FROM sim.past_attempt;
   END $$`;
 
 async function migrate(url: string): Promise<void> {

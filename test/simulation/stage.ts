@@ -6,7 +6,6 @@ import { Random } from '../model/random';
 import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
-import { Past } from './past';
 
 const SECOND = 1_000;
 
@@ -27,7 +26,6 @@ export class Stage {
   readonly lines = new Map<string, readonly { readonly sku: string; readonly quantity: number }[]>();
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
-  readonly past = new Past();
   readonly habits: Habits;
   /** Orders about which a person has decided something. */
   readonly touched = new Set<string>();

@@ -177,7 +177,6 @@ class World {
   /** Until everything is purged that may be. Timers are very late meanwhile, so that it costs little. */
   private async letDaysPass(): Promise<void> {
     const { kernel, stage } = this;
-    await stage.past.remember(kernel);
     kernel.say('days pass');
     kernel.lateMs = 20 * HOUR;
     await kernel.run(kernel.time.now + 3 * DAY);
