@@ -162,7 +162,15 @@ export function isPermissionDenied(error: unknown): boolean {
 
 /** True when our way to the database reported it, also as the cause of a handler's error. */
 export function isFromDatabase(error: unknown): boolean {
-  return chain(error).some((link) => link instanceof TypeORMError);
+  return chain(error).some((link) => link instanceof TypeORMError || whileConnecting.has(link));
+}
+
+/** TypeORM passes on what the pool throws while it connects, so only we can tell it from the error of another server. */
+const whileConnecting = new WeakSet<object>();
+
+/** The error says why there is no connection to the database. */
+export function noteConnectFailure(error: unknown): void {
+  if (typeof error === 'object' && error !== null) whileConnecting.add(error);
 }
 
 function codesOf(error: unknown): string[] {

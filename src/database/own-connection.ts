@@ -4,7 +4,7 @@ import { inTime, SystemClock } from '../clock';
 import { CodedError } from '../errors';
 import { cancel, discard, drop, hangUp, type PooledClient, ResilientClient } from './resilient-client';
 import { NoAnswerError, ReadOnlySessionError } from './errors';
-import { isDiskFull, isSchemaUnusable, isServerRefusing, isSessionLost } from './database-errors';
+import { isDiskFull, isSchemaUnusable, isServerRefusing, isSessionLost, noteConnectFailure } from './database-errors';
 
 /** The system clock, because it limits real sockets. */
 const clock = new SystemClock();
@@ -68,6 +68,7 @@ async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
     return await inTime(clock, CHECKOUT_MS, connecting, late);
   } catch (error) {
     noteFailure(runner.connection, error);
+    noteConnectFailure(error);
     // A connection that comes late goes back. Released before it came, it would never return to the pool.
     void connecting.then(() => runner.release()).catch(() => undefined);
     throw error;

@@ -99,7 +99,7 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
     return Promise.resolve(timeouts.map((due) => this.outcomeOf(due)));
   }
 
-  /** Rejects only when `signal` aborts. The engine would take a network error for one of the database and count nothing. */
+  /** Rejects only when `signal` aborts. */
   async lookUp({ key: eventId, payload }: DueTimeout, signal: AbortSignal): Promise<WebhookVerdict> {
     const body = JSON.stringify(payload);
     const headers = { ...HEADERS, ...this.signer.headers(eventId, this.clock.now(), body) };

@@ -1,7 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { type Clock, inTime } from '../../clock';
+import { isFromDatabase } from '../../database';
 import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
+import { HandlerFailure } from '../model/errors';
 import {
   type DueTimeout,
   type TimeoutCause,
@@ -68,8 +70,14 @@ export class ExternalLookups {
       const answer = await this.lookUpWithin(due, this.deps.leaseMs - LEASE_MARGIN_MS);
       this.answers.add({ ...leased, answer });
     } catch (error) {
-      await this.answers.recordFailure(leased, error);
+      await this.answers.recordFailure(leased, await this.blamed(error));
     }
+  }
+
+  /** While the database answers, an error such as ECONNREFUSED is about a server of the handler's own, and counts. */
+  private async blamed(error: unknown): Promise<unknown> {
+    if (isFromDatabase(error) || !(await this.deps.settler.isDatabaseAvailable())) return error;
+    return new HandlerFailure(error);
   }
 
   /** Cancels the open look-ups: the answers of their providers are not waited for any longer. */

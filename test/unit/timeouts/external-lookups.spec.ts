@@ -6,8 +6,8 @@ const DUE = { kind: 'order.payment', key: 'o1', generation: '1', cause: 'message
 
 const LEASE_MS = 20_000;
 
-describe('a look-up that takes as long as it may', () => {
-  it('keeps what its handler returns when the signal aborts', async () => {
+describe('a look-up', () => {
+  it('that takes as long as it may keeps what its handler returns when the signal aborts', async () => {
     const { lookup, clock, settled } = world((signal) => onAbort(signal, () => Promise.resolve('one of two was paid')));
     void lookup();
     await clock.pass(LEASE_MS);
@@ -29,6 +29,17 @@ describe('a look-up that takes as long as it may', () => {
     expect(settled).toEqual(['failure: lookUp() did not end within 18000 ms']);
   });
 
+  it.each([
+    ['counts while the database answers', true, 'counted: connect ECONNREFUSED'],
+    ['does not count while the database does not answer either', false, 'uncounted: connect ECONNREFUSED'],
+  ])("that cannot reach its handler's server %s", async (_says, isDatabaseAvailable, expected) => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const { lookup, settled, failures } = world(() => Promise.reject(refused), isDatabaseAvailable);
+    await lookup();
+    expect(settled).toEqual(['failure: connect ECONNREFUSED']);
+    expect(failures).toEqual([expected]);
+  });
+
   it('is not waited for when the process stops', async () => {
     const { lookup, clock, settled, lookups } = world(() => new Promise(() => undefined));
     const ended = lookup();
@@ -44,9 +55,10 @@ function onAbort<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
 }
 
 /** Look-ups with this handler, on a clock that a test moves, and what is written of them. */
-function world(lookUp: (signal: AbortSignal) => Promise<unknown>) {
+function world(lookUp: (signal: AbortSignal) => Promise<unknown>, isDatabaseAvailable = true) {
   const clock = new ManualClock();
   const settled: string[] = [];
+  const failures: string[] = [];
   const settler = {
     settle: ({ answers }: BatchSelection) => {
       settled.push(
@@ -54,8 +66,10 @@ function world(lookUp: (signal: AbortSignal) => Promise<unknown>) {
       );
       return Promise.resolve({ settled: [], early: [], lease: '' });
     },
-    fail: (_due: unknown, _cause: unknown, { reason }: { reason: string }) => {
+    isDatabaseAvailable: () => Promise.resolve(isDatabaseAvailable),
+    fail: (_due: unknown, _cause: unknown, { reason, counted = true }: { reason: string; counted?: boolean }) => {
       settled.push(`failure: ${reason}`);
+      failures.push(`${counted ? 'counted' : 'uncounted'}: ${reason}`);
       return Promise.resolve();
     },
   };
@@ -75,5 +89,5 @@ function world(lookUp: (signal: AbortSignal) => Promise<unknown>) {
     clock,
   );
   const lookup = (): Promise<string> => new Promise((resolve) => void lookups.lookUp(DUE, 'lease', resolve));
-  return { clock, lookups, lookup, settled };
+  return { clock, lookups, lookup, settled, failures };
 }
