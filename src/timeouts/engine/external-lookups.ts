@@ -76,8 +76,8 @@ export class ExternalLookups {
 
   /** While the database answers, an error such as ECONNREFUSED is about a server of the handler's own, and counts. */
   private async blamed(error: unknown): Promise<unknown> {
-    if (isFromDatabase(error) || !(await this.deps.settler.isDatabaseAvailable())) return error;
-    return new HandlerFailure(error);
+    if (this.stopping.signal.aborted || isFromDatabase(error)) return error;
+    return (await this.deps.settler.isDatabaseAvailable()) ? new HandlerFailure(error) : error;
   }
 
   /** Cancels the open look-ups: the answers of their providers are not waited for any longer. */

@@ -90,11 +90,16 @@ export class Sweep {
     const endsAt = this.clock.monotonic() + this.deps.options.budgetMs;
     // Beside batches of its own kind one lane is enough: they wait for the same rows of stock.
     const count = this.deps.processor.isIdle ? this.deps.concurrency : 1;
-    const lanes = Array.from({ length: count }, () => this.sweepPages(marginMs, endsAt, signal));
+    // Mostly there is at most one page, which needs no other lanes.
+    const first = await this.sweepPages({ marginMs, endsAt, pages: 1 }, signal);
+    if (!first.next) return { rows: first.rows, hasMore: first.hasMore };
+    const lanes = Array.from({ length: count }, (_one, lane) =>
+      this.sweepPages({ marginMs, endsAt, ...(lane === 0 && { from: first.next }) }, signal),
+    );
     // All lanes end before a failure is told: the next run must not begin beside one of them.
     const results = (await Promise.allSettled(lanes)).map(valueOf);
     return {
-      rows: results.reduce((sum, { rows }) => sum + rows, 0),
+      rows: results.reduce((sum, { rows }) => sum + rows, first.rows),
       hasMore: results.some(({ hasMore }) => hasMore),
     };
   }
@@ -163,24 +168,34 @@ export class Sweep {
   }
 
   private async sweepPages(
-    marginMs: number,
-    endsAt: number,
+    { marginMs, endsAt, from, pages = Infinity }: Lane,
     signal?: AbortSignal,
-  ): Promise<{ rows: number; hasMore: boolean }> {
-    let range: ScanRange | undefined;
+  ): Promise<{ rows: number; hasMore: boolean; next?: ScanRange }> {
+    let next = from;
     let rows = 0;
-    while (!signal?.aborted && this.clock.monotonic() < endsAt) {
+    for (let read = 0; read < pages && !signal?.aborted && this.clock.monotonic() < endsAt;) {
       if (this.deps.processor.isSaturated) {
         await this.clock.sleep(SATURATED_MS, signal);
         continue;
       }
-      const page = await this.deps.processor.sweepPage(range, marginMs);
+      const page = await this.deps.processor.sweepPage(next, marginMs);
       rows += page.rows;
-      range = page.next;
-      if (!range) return { rows, hasMore: false };
+      read += 1;
+      next = page.next;
+      if (!next) return { rows, hasMore: false };
     }
-    return { rows, hasMore: true };
+    return { rows, hasMore: true, ...(next && { next }) };
   }
+}
+
+/** Reads page after page, beside others that skip what it has locked. */
+interface Lane {
+  readonly marginMs: number;
+  /** By the monotonic clock. */
+  readonly endsAt: number;
+  /** Undefined: it begins with what is overdue longest. */
+  readonly from?: ScanRange | undefined;
+  readonly pages?: number;
 }
 
 function valueOf<T>(result: PromiseSettledResult<T>): T {

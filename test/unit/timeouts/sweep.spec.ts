@@ -20,8 +20,10 @@ interface Upcoming {
   readonly due_ms: number;
 }
 
-/** @param upcoming what becomes due soon. @param pages of the first pages, whether others follow. */
-function setup({ concurrency = 1, upcoming = [] as readonly Upcoming[], pages = [] as boolean[] } = {}) {
+type Page = 'last' | 'more' | 'slow';
+
+/** @param upcoming what becomes due soon. @param pages of the first pages, whether others follow, and take the whole budget. */
+function setup({ concurrency = 1, upcoming = [] as readonly Upcoming[], pages = [] as Page[] } = {}) {
   const clock = new ManualClock();
   const state = { isClock: false, isPaused: false, isSaturated: false, overdue: 0, isBacklog: false };
   const held: WorkItem[] = [];
@@ -45,10 +47,10 @@ function setup({ concurrency = 1, upcoming = [] as readonly Upcoming[], pages = 
           overdue.found(
             Array.from({ length: rows }, (_, key) => ({ key: String(key), generation: '1', leased: false })),
           );
-          const isBacklog = pages.shift() ?? state.isBacklog;
+          const page = pages.shift() ?? (state.isBacklog ? 'slow' : 'last');
           // The page takes longer than the budget, so the rest is left to the next run.
-          if (isBacklog) clock.jump(6_000);
-          return { rows, next: isBacklog ? REST : undefined };
+          if (page === 'slow') clock.jump(6_000);
+          return { rows, next: page === 'last' ? undefined : REST };
         },
       },
       dataSource: dataSourceStub({}, async () => upcoming),
@@ -123,10 +125,17 @@ describe('the sweep', () => {
   });
 
   it('has more as long as one of its lanes has', async () => {
-    const { sweep, state } = setup({ concurrency: 2, pages: [false, true] });
+    const { sweep, state } = setup({ concurrency: 2, pages: ['more', 'last', 'slow'] });
     state.overdue = 3;
     expect(await sweep.runOnce(0)).toEqual({ rows: 3, hasMore: true });
     expect(await sweep.runOnce(0)).toEqual({ rows: 0, hasMore: false });
+  });
+
+  it('reads one page alone, because mostly there are no others', async () => {
+    const { sweep, state, sweptAt } = setup({ concurrency: 3 });
+    state.overdue = 3;
+    expect(await sweep.runOnce(0)).toEqual({ rows: 3, hasMore: false });
+    expect(sweptAt).toHaveLength(1);
   });
 
   it('takes no page while there is more work than this process can do', async () => {
