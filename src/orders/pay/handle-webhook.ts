@@ -149,7 +149,9 @@ export class HandleWebhook {
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
   private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
     const attempt = await this.store.findAttempt(names);
-    const { provider, reference, merchantAccount, transactionId } = attempt ?? names;
+    const { provider, reference, merchantAccount } = attempt ?? names;
+    // Of what is only reported, the provider does not know the id.
+    const { transactionId } = attempt?.paidSource === 'provider' ? attempt : names;
     const key = { provider, reference, merchantAccount, transactionId, orderId: attempt?.orderId ?? null };
     await this.keepForPerson({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
   }

@@ -66,6 +66,15 @@ describe('a chargeback', () => {
     expect(await desk.openOf('c-session')).toMatchObject([{ reason: 'chargeback', orderId: id, amount: 500 }]);
   });
 
+  it('of a payment that is only reported does not show the id of the report, which the provider does not know', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-reported') });
+    await desk.report(id, 'c-reported');
+    await takes('c-reported');
+    const [row] = await desk.openOf('c-reported');
+    expect(row).toMatchObject({ reason: 'chargeback', orderId: id, evidence: { dispute: 'dp_1' } });
+    expect(row?.evidence).toMatchObject({ transactionId: null });
+  });
+
   const settleRow = async (reference: string, reason: string): Promise<void> => {
     const row = (await desk.openOf(reference)).find((one) => one.reason === reason);
     const settlement = { id: row?.id ?? '', reason: 'answered' };
