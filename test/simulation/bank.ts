@@ -38,7 +38,8 @@ export interface Intent {
   readonly amount: bigint;
   /** For its order, before anybody could pay. */
   readonly isRegistered: boolean;
-  isClosed: boolean;
+  readonly openedAt: number;
+  closedAt?: number;
   readonly takesSeveral: boolean;
 }
 
@@ -52,6 +53,8 @@ export interface BankTraits {
   readonly returning: number;
   /** Of payments, how many the buyer's own bank takes back. */
   readonly disputing: number;
+  /** Of payments just after a close, how many still come. */
+  readonly tardy: number;
   /** How long a query may not know of a payment, milliseconds. */
   readonly staleMs: number;
   readonly accounts: readonly string[];
@@ -77,6 +80,8 @@ export type Notify = (body: Buffer) => Promise<boolean>;
 
 const SECOND = 1_000;
 
+const TARDY_MS = 60 * SECOND;
+
 /** A payment provider with books of its own. It outlives the instances, and does not believe them. */
 export class Bank {
   readonly payments: BankPayment[] = [];
@@ -95,7 +100,8 @@ export class Bank {
   open(link: Link, orderId: string, amount: bigint, isRegistered: boolean): Intent {
     const known = this.intentOf(link);
     if (known) return known;
-    const intent = { ...link, orderId, amount, isRegistered, isClosed: false, takesSeveral: this.random.chance(0.2) };
+    const openedAt = this.kernel.time.now;
+    const intent = { ...link, orderId, amount, isRegistered, openedAt, takesSeveral: this.random.chance(0.2) };
     this.intents.set(keyOf(link), intent);
     return intent;
   }
@@ -122,7 +128,7 @@ export class Bank {
   pay(link: Link, amount: bigint): BankPayment | undefined {
     const intent = this.intentOf(link);
     const held = this.paymentsOf(link);
-    if (!intent || intent.isClosed || (held.length > 0 && !intent.takesSeveral)) return undefined;
+    if (!intent || !this.takes(intent) || (held.length > 0 && !intent.takesSeveral)) return undefined;
     const transactionId = `T${++this.ids}`;
     const payment = {
       ...link,
@@ -138,6 +144,12 @@ export class Bank {
     void this.tellOf(intent, transactionId);
     if (this.random.chance(this.traits.disputing)) void this.dispute(payment);
     return payment;
+  }
+
+  /** The confirmation of a close may be early: what a buyer had begun then still comes. */
+  private takes({ closedAt }: Intent): boolean {
+    if (closedAt === undefined) return true;
+    return this.kernel.time.now - closedAt < TARDY_MS && this.random.chance(this.traits.tardy);
   }
 
   /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
@@ -224,15 +236,15 @@ export class Bank {
     if (payments.length > 0) return { type: 'REFUNDED' };
     const intent = this.intentOf(link);
     if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(now) };
-    return { type: intent.isClosed ? 'CLOSED' : 'OPEN' };
+    return { type: intent.closedAt === undefined ? 'OPEN' : 'CLOSED' };
   }
 
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
     const intent = this.intentOf(link);
     if (this.paymentsOf(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
     if (!intent) return { type: 'NOT_FOUND' };
-    if (intent.isClosed) return { type: 'ALREADY_CLOSED' };
-    intent.isClosed = true;
+    if (intent.closedAt !== undefined) return { type: 'ALREADY_CLOSED' };
+    intent.closedAt = this.kernel.time.now;
     return { type: 'CLOSED' };
   }
 

@@ -11,6 +11,8 @@ interface OrderFacts {
   readonly closingReason: string | null;
   /** When it was closed, or began to be. */
   readonly closingAt: number | null;
+  /** When it was first closed or canceled for good. */
+  readonly endedAt: number | null;
 }
 
 const ENDED_UNPAID = ['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'];
@@ -35,7 +37,9 @@ export async function orderProblems(
 const ORDERS = `
   SELECT o.id, o.status, o.closing_reason AS "closingReason", ${epochMs('o.expires_at')} AS "expiresAt",
          (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
-           WHERE h.order_id = o.id AND h.to_status IN ('CLOSING', 'CLOSED', 'CANCELLED')) AS "closingAt"
+           WHERE h.order_id = o.id AND h.to_status IN ('CLOSING', 'CLOSED', 'CANCELLED')) AS "closingAt",
+         (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
+           WHERE h.order_id = o.id AND h.to_status IN ('CLOSED', 'CANCELLED')) AS "endedAt"
     FROM order_timeout.orders o`;
 
 function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
@@ -52,14 +56,22 @@ function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): stri
   return whole.map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
 }
 
-/** Nobody can pay for an order that has ended. */
-function payableProblems({ id, status }: OrderFacts, bank: Bank): string[] {
-  if (!ENDED_UNPAID.includes(status)) return [];
-  const isPayable = (intent: Intent): boolean =>
-    intent.orderId === id && intent.isRegistered && !intent.isClosed && bank.paymentsOf(intent).length === 0;
-  return [...bank.intents.values()]
-    .filter(isPayable)
-    .map(({ reference }) => `${id} is ${status}, and ${reference} is open`);
+/** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
+function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank): string[] {
+  if (status !== 'PAID' && !ENDED_UNPAID.includes(status)) return [];
+  const isUnused = (intent: Intent): boolean =>
+    intent.orderId === id && intent.isRegistered && bank.paymentsOf(intent).length === 0;
+  const unused = [...bank.intents.values()].filter(isUnused);
+  const isLate = ({ openedAt, closedAt = Infinity }: Intent): boolean =>
+    closingAt !== null && endedAt !== null && openedAt < closingAt && closedAt > endedAt;
+  return [
+    ...unused
+      .filter(({ closedAt }) => closedAt === undefined)
+      .map(({ reference }) => `${id} is ${status}, and ${reference} is open`),
+    ...unused
+      .filter((intent) => status !== 'PAID' && isLate(intent))
+      .map(({ reference }) => `${id} was ${status} before ${reference} was closed`),
+  ];
 }
 
 interface StatedRow {

@@ -42,6 +42,7 @@ export async function checkWorld(
   return [
     ...endlessProblems(orders, timeouts),
     ...placingProblems(stage, [...orders, ...past.gone]),
+    ...(await toldProblems(kernel, stage)),
     ...(await recordProblems(kernel, stage, past, events)),
     ...(await orderProblems(kernel, stage, bank, past)),
     ...(await listenerProblems(kernel, timeouts, past.gone)),
@@ -67,7 +68,21 @@ function endlessProblems(orders: readonly OrderTraits[], timeouts: readonly Stor
 /** Failures that use up nothing, whatever fails how often. */
 const OF_THE_DATABASE = /refused by the world|Connection terminated|connection is refused/;
 
-/** What a shop was told is true. */
+/** What a shop was told is true, also after a crash. */
+async function toldProblems(kernel: Kernel, { registered, paid }: Stage): Promise<string[]> {
+  const attempts = await kernel.query<{ name: string }>(
+    "SELECT order_id || ' ' || reference AS name FROM order_timeout.payment_attempt UNION SELECT order_id || ' ' || reference FROM sim.past_attempt",
+  );
+  const steps = await kernel.query<{ id: string }>(
+    "SELECT order_id AS id FROM order_timeout.order_history WHERE to_status = 'PAID' UNION SELECT id FROM sim.past_order",
+  );
+  const [known, paidOnce] = [new Set(attempts.map(({ name }) => name)), new Set(steps.map(({ id }) => id))];
+  return [
+    ...[...registered].filter((name) => !known.has(name)).map((name) => `${name} was registered and is not there`),
+    ...[...paid].filter((id) => !paidOnce.has(id)).map((id) => `${id} was paid and is not`),
+  ];
+}
+
 function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly id: string }[]): string[] {
   const ids = new Set(orders.map(({ id }) => id));
   return [

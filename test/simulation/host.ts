@@ -51,6 +51,21 @@ export class Host {
     return undefined;
   }
 
+  /** Reads an order and its stock for an update, and is slow. */
+  async hold(orderId: string): Promise<void> {
+    const { stage } = this;
+    await stage.pause(5, 50);
+    const work = async (tx: EntityManager): Promise<void> => {
+      await tx.query('SELECT 1 FROM order_timeout.orders WHERE id = $1 FOR UPDATE', [orderId]);
+      if (stage.random.chance(0.5)) await tx.query('SELECT 1 FROM order_timeout.inventory FOR UPDATE');
+      stage.kernel.say(`a host holds ${orderId}`);
+      await stage.pause(1, 40);
+    };
+    await stage.someone
+      ?.request((app) => this.dataSourceOf(app).transaction(work))
+      .catch((error: unknown) => stage.kernel.say(`a host holds ${orderId} no more: ${(error as Error).message}`));
+  }
+
   /** Beside each other or one after the other. The last may be refused, or fail. */
   private async call(orders: Orders, tx: EntityManager, order: NewOrder): Promise<PlaceResult> {
     const { random } = this.stage;

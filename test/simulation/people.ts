@@ -27,6 +27,8 @@ export class People {
     stage.send(() => deliverStock(stage));
     for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
     if (stage.random.chance(stage.habits.operators)) stage.send(() => new Operator(stage, this.bank, orders).work());
+    if (stage.random.chance(0.3))
+      stage.send(() => new Host(stage, this.bank).hold(`o${stage.random.between(1, orders)}`));
   }
 
   /** When much is forgotten: what was said is said again, and references are used again. */
@@ -110,7 +112,9 @@ class Shop {
     const result = await this.stage.ask(`the shop registers ${reference} for ${orderId}`, (orders) =>
       orders.registerAttempt(attempt),
     );
-    return result !== undefined && result.outcome !== 'rejected';
+    const isRegistered = result !== undefined && result.outcome !== 'rejected';
+    if (isRegistered) this.stage.registered.add(`${orderId} ${reference}`);
+    return isRegistered;
   }
 
   /** The default account may be left out. */
@@ -153,7 +157,8 @@ class Shop {
 
   private async tell(payment: ReportedPayment, what: string): Promise<void> {
     await this.stage.pause(0, 40);
-    await this.stage.ask(what, (orders) => orders.markPaid(payment));
+    const result = await this.stage.ask(what, (orders) => orders.markPaid(payment));
+    if (result?.outcome === 'paid') this.stage.paid.add(payment.orderId);
   }
 
   private async cancel(orderId: string): Promise<void> {

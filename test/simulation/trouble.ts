@@ -79,7 +79,8 @@ export class Trouble {
     if (this.isOver) return undefined;
     if (this.refusal?.of.test(text)) return { code: this.refusal.code };
     const { random } = this.kernel;
-    const drawn = random.next();
+    // What becomes of a COMMIT is what most depends on.
+    const drawn = random.next() / (text.endsWith('COMMIT') ? 10 : 1);
     if (drawn < this.conflicts && text !== CONNECT) return { code: random.oneOf(CONFLICTS) ?? '40001' };
     if (drawn < this.conflicts + this.cuts) return random.chance(0.5) ? 'cut-before' : 'cut-after';
     return undefined;

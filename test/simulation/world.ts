@@ -92,6 +92,7 @@ class World {
       rejecting: 0.1,
       returning: random.pick([3, 0], [1, 0.3]),
       disputing: random.pick([3, 0], [1, 0.2]),
+      tardy: random.pick([2, 0], [1, 0.7]),
       staleMs: random.pick([3, 0], [1, 3 * SECOND]),
       mute: random.pick([3, 0], [1, 0.3]),
       vague: random.pick([3, 0], [1, 0.5]),
