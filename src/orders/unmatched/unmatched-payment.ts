@@ -14,8 +14,8 @@ export interface UnmatchedPayment {
   readonly reason: UnmatchedReason;
   readonly handling: UnmatchedHandling;
   /**
-   * The order that the payment names or belongs to. In a list, the order that has or claims an `unknown-order`. Null: it is
-   * unknown.
+   * The order that the payment names or belongs to. In a list, the order that has, claims, or has registered an
+   * `unknown-order`. Null: it is unknown.
    */
   readonly orderId: string | null;
   readonly provider: string;
@@ -152,13 +152,15 @@ const unmatchedSql = statements((schema) => {
   const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
   const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
-  const held = `SELECT a.order_id FROM ${schema}.payment_attempt a
-                WHERE a.provider = p.provider AND a.status IN (${BOOKED_SQL})
+  const attempt = `SELECT a.order_id FROM ${schema}.payment_attempt a
+                WHERE a.provider = p.provider
                   AND (p.merchant_account = '' OR COALESCE(a.resolved_account, a.merchant_account) IN ('', p.merchant_account))`;
   const names = `(p.reference, p.evidence->>'transactionId')`;
-  // Whoever finds no order for it would refund what an order counts on. Orders of other merchants are not named.
+  const held = `${attempt} AND a.status IN (${BOOKED_SQL})`;
+  // Whoever finds no order for it would refund what an order counts on, or asked for. Orders of other merchants are not named.
   const holder = `CASE WHEN p.reason = 'unknown-order' AND $2::text[] IS NULL THEN COALESCE((
-                ${held} AND a.reference IN ${names} UNION ALL ${held} AND a.transaction_id IN ${names} LIMIT 1), p.order_id)
+                ${held} AND a.reference IN ${names} UNION ALL ${held} AND a.transaction_id IN ${names}
+                UNION ALL ${attempt} AND a.registered AND a.reference = p.reference LIMIT 1), p.order_id)
               ELSE p.order_id END`;
   return {
     // In the same words as the index unmatched_payment_open.

@@ -151,12 +151,13 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await unmatchedOf(shop, 'who-else')).toMatchObject([{ reason: 'attempt-mismatch' }]);
     });
 
-    it('lists money of an unknown order with the order that has it by now, or claims it', async () => {
+    it('lists money of an unknown order with the order that has it by now, claims it, or has registered its reference', async () => {
       const listed = async (reference: string) =>
         (await shop.unmatched.list()).find((one) => one.reference === reference)?.orderId;
       expect(await pay('mistyped', 'soon-known')).toEqual({ outcome: 'unknown-order' });
       expect(await listed('soon-known')).toBe('mistyped');
       const owner = await placed({ attempt: attempt('soon-known') });
+      expect(await listed('soon-known')).toBe(owner);
       expect(await pay(owner, 'soon-known')).toMatchObject({ outcome: 'paid' });
       expect(await listed('soon-known')).toBe(owner);
     });
