@@ -70,13 +70,13 @@ const OF_THE_DATABASE = /refused by the world|Connection terminated|connection i
 
 /** What a shop was told is true, also after a crash. */
 async function toldProblems(kernel: Kernel, { registered, paid }: Stage): Promise<string[]> {
-  const attempts = await kernel.query<{ name: string }>(
-    "SELECT order_id || ' ' || reference AS name FROM order_timeout.payment_attempt UNION SELECT order_id || ' ' || reference FROM sim.past_attempt",
+  const attempts = await kernel.query<{ reference: string }>(
+    'SELECT reference FROM order_timeout.payment_attempt UNION SELECT reference FROM sim.past_attempt',
   );
   const steps = await kernel.query<{ id: string }>(
     "SELECT order_id AS id FROM order_timeout.order_history WHERE to_status = 'PAID' UNION SELECT id FROM sim.past_order",
   );
-  const [known, paidOnce] = [new Set(attempts.map(({ name }) => name)), new Set(steps.map(({ id }) => id))];
+  const [known, paidOnce] = [new Set(attempts.map(({ reference }) => reference)), new Set(steps.map(({ id }) => id))];
   return [
     ...[...registered].filter((name) => !known.has(name)).map((name) => `${name} was registered and is not there`),
     ...[...paid].filter((id) => !paidOnce.has(id)).map((id) => `${id} was paid and is not`),

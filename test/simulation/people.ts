@@ -113,7 +113,7 @@ class Shop {
       orders.registerAttempt(attempt),
     );
     const isRegistered = result !== undefined && result.outcome !== 'rejected';
-    if (isRegistered) this.stage.registered.add(`${orderId} ${reference}`);
+    if (isRegistered) this.stage.registered.add(reference);
     return isRegistered;
   }
 

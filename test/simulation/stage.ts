@@ -24,7 +24,7 @@ export class Stage {
   readonly instances: Instance[] = [];
   /** What the shop has placed, by order. */
   readonly lines = new Map<string, readonly { readonly sku: string; readonly quantity: number }[]>();
-  /** What a shop was told: attempts that are registered, as "order reference", and orders that are paid. */
+  /** What a shop was told: attempts that are registered, by reference, and orders that are paid. */
   readonly registered = new Set<string>();
   readonly paid = new Set<string>();
   /** What a host has taken back before it was committed. */
