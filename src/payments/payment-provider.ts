@@ -140,7 +140,8 @@ export type CloseOutcome =
  * Result of a refund.
  * - `REFUNDED`: refunded, by this call or an earlier one with the same number
  * - `PENDING`: accepted and on its way; repeat with the same number
- * - `REJECTED`: refused for good, for example because the balance is too low or the time for refunds is over
+ * - `REJECTED`: refused, for example because the balance is too low or the time for refunds is over. A person is told; it is
+ *   requested four more times, and when a person replays it
  * - `UNKNOWN`: it may or may not be on its way; repeat with the same number
  */
 export type RefundOutcome =
