@@ -4,6 +4,7 @@ import { Database, statements, storableJson, storableText } from '../../database
 import { type AttemptWrite } from '../model/money';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
+  FAILED_REFUND_REASONS,
   HELD_MONEY_REASONS,
   reasonsSql,
   PART_REASONS,
@@ -270,16 +271,23 @@ const rowsSql = statements((schema) => {
 });
 
 /**
- * SQL: a chargeback of the payment of the refund r, under any of its names, that waits for a person. An operator who began
- * the refund after it knew of it. Automatic ones began before, whatever the two transactions say that began at one time.
+ * SQL: a chargeback, under any name, of the payment of the refund r, or of one that its order keeps instead. It holds the
+ * refund while it waits for a person, and until a person was told of that, who alone lets the refund go on. An operator who
+ * began the refund after it knew of it. Automatic ones began before, whatever the two transactions say that began at one
+ * time.
  */
 export function chargebackSince(schema: string): string {
-  const isAccount = `(p.merchant_account = r.merchant_account OR '' IN (p.merchant_account, r.merchant_account))`;
+  const isIts = '(a.reference, a.merchant_account) = (r.reference, r.merchant_account)';
   return `
-               SELECT 1 FROM ${schema}.unmatched_payment p JOIN ${schema}.payment_attempt a USING (provider)
-                WHERE p.provider = r.provider AND p.reference IN (r.reference, a.transaction_id) AND ${isAccount}
-                      AND (a.reference, a.merchant_account) = (r.reference, r.merchant_account)
-                      AND p.reason = 'chargeback' AND p.handling = 'kept' AND (r.reason <> 'operator' OR p.created_at >= r.created_at)`;
+               SELECT 1 FROM ${schema}.payment_attempt a JOIN ${schema}.unmatched_payment p USING (provider)
+                WHERE p.provider = r.provider AND p.reference IN (a.reference, a.transaction_id)
+                      AND (p.merchant_account = a.merchant_account OR '' IN (p.merchant_account, a.merchant_account))
+                      AND (${isIts} OR r.reason IN ('surplus', 'overpaid') AND a.order_id = r.order_id AND a.status = 'PAID')
+                      AND p.reason = 'chargeback' AND (r.reason <> 'operator' OR p.created_at >= r.created_at)
+                      AND (p.handling = 'kept' OR NOT EXISTS (
+                        SELECT 1 FROM ${schema}.unmatched_payment f
+                         WHERE f.provider = r.provider AND f.evidence->>'refundNumber' = r.number
+                               AND f.reason IN (${reasonsSql(FAILED_REFUND_REASONS)})))`;
 }
 
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {

@@ -45,7 +45,7 @@ export interface AskableRefund {
   readonly attempt: PaymentAttempt;
   /** The provider has confirmed it, and it is recorded as done. It may have failed since. */
   readonly isConfirmed: boolean;
-  /** Since it was begun, the buyer's bank takes the payment back, and no person has responded to that. */
+  /** The buyer's bank takes the payment back, or one that its order keeps instead; no person has let the refund go on. */
   readonly isTakenBack: boolean;
   /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
   readonly paidBackAs?: string;
@@ -215,7 +215,12 @@ function toAskableRefund(row: RefundRow): AskableRefund {
   const merchantAccount = row.merchant_account === '' ? null : row.merchant_account;
   const key = { provider, reference, merchantAccount };
   const refund = { number, ...key, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
-  const asked = { refund, attempt: toAttempt(row.attempt), isConfirmed: row.is_confirmed, isTakenBack: row.is_taken_back };
+  const asked = {
+    refund,
+    attempt: toAttempt(row.attempt),
+    isConfirmed: row.is_confirmed,
+    isTakenBack: row.is_taken_back,
+  };
   const isPaidBack = row.status === 'REFUNDED' && !row.is_confirmed;
   return isPaidBack ? { ...asked, paidBackAs: row.refund_id ?? 'by hand' } : asked;
 }
@@ -274,7 +279,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     if (decision.type === 'failed')
       await this.reopen(tx, await this.currentOf(tx, order), asked, decision.reason, by, now);
     if (isRejected) await this.tellOfFailure(tx, asked, answer.reason, by, now);
-    if (decision.type === 'retry') return decision;
+    if (decision.type === 'retry' || decision.type === 'park') return decision;
     if (decision.type === 'failed')
       return { type: 'retry', counted: true, reason: `the refund failed after it was done: ${decision.reason}` };
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
@@ -359,21 +364,19 @@ function answerOf({ paidBackAs }: AskableRefund, { answer }: Due): RefundAnswer 
   return paidBackAs === undefined ? answer : { type: 'REFUNDED', refundId: paidBackAs, evidence: {} };
 }
 
-type RefundDecision =
-  { readonly type: 'refunded'; readonly refundId: string } | Extract<TimeoutOutcome, { type: 'retry' }>;
+type NotYet = Extract<TimeoutOutcome, { type: 'retry' | 'park' }>;
+
+type RefundDecision = { readonly type: 'refunded'; readonly refundId: string } | NotYet;
 
 /** The result of asking again for a refund that the provider had confirmed. */
-type CheckDecision =
-  | { readonly type: 'stands' }
-  | { readonly type: 'failed'; readonly reason: string }
-  | Extract<TimeoutOutcome, { type: 'retry' }>;
+type CheckDecision = { readonly type: 'stands' } | { readonly type: 'failed'; readonly reason: string } | NotYet;
 
 /** The answer; `NO_PROVIDER`: this process cannot call the provider; `TAKEN_BACK`: it must not be called. */
 export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER' | 'TAKEN_BACK'; readonly reason: string };
 
 const TAKEN_BACK: RefundAnswer = {
   type: 'TAKEN_BACK',
-  reason: "no longer requested, because the buyer's bank takes the payment back; settle that row, then this one, or replay",
+  reason: 'held by a chargeback, though the provider may have it already; settle that row, then this one, or replay',
 };
 
 const SECOND = 1_000;
@@ -396,12 +399,14 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
       return retry('the provider is working on the refund', pendingMs(waitedMs));
     case 'UNKNOWN':
       return waitForAnswer(answer, waitedMs);
-    // All three need a person, so they count: the refund is parked with the reason and an alert.
+    // Both need a person, so they count: the refund is parked with the reason and an alert.
     case 'REJECTED':
       return { type: 'retry', counted: true, reason: `the provider rejects the refund: ${answer.reason}` };
     case 'NO_PROVIDER':
-    case 'TAKEN_BACK':
       return { type: 'retry', counted: true, reason: answer.reason };
+    // Only a person lets it go on, who may respond to the chargeback before the bank has decided.
+    case 'TAKEN_BACK':
+      return { type: 'park', reason: answer.reason };
     default:
       return assertNever(answer);
   }
@@ -414,7 +419,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
 export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecision {
   if (answer.type === 'REJECTED') return { type: 'failed', reason: answer.reason };
   const decision = decideRefund(answer, waitedMs);
-  if (decision.type === 'retry') return decision;
+  if (decision.type !== 'refunded') return decision;
   return waitedMs < DOUBT_MS ? retry('the provider still confirms the refund', DOUBT_MS) : { type: 'stands' };
 }
 

@@ -134,8 +134,9 @@ describe('a refund that fails after it succeeded', () => {
 
   describe('or was never done', () => {
     const held = {
-      ...{ type: 'retry', counted: true },
-      reason: "no longer requested, because the buyer's bank takes the payment back; settle that row, then this one, or replay",
+      type: 'park',
+      reason:
+        'held by a chargeback, though the provider may have it already; settle that row, then this one, or replay',
     };
     const rejected = { type: 'retry', counted: true, reason: `the provider rejects the refund: ${FAILED.reason}` };
 
@@ -175,27 +176,54 @@ describe('a refund that fails after it succeeded', () => {
       expect([await desk.statusOf(id), await desk.openOf('f-later')]).toEqual(['CLOSED_REFUNDED', []]);
     });
 
+    const chargeback = (reference: string) =>
+      post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+    const settle = async (reference: string, reason: string): Promise<void> => {
+      const row = (await desk.openOf(reference)).find((one) => one.reason === reason);
+      await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won, or lost' }, { by: { actor: 'anna' } });
+    };
+
     it("is no longer asked for once the buyer's bank takes the payment back, until a person has responded", async () => {
       for (const isReplayed of [true, false]) {
         const reference = `f-disputed-${isReplayed}`;
         const id = await desk.placed();
         await desk.shop.cancel.execute({ orderId: id });
         await notified(desk.shop, id, reference);
-        await post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+        await chargeback(reference);
         for (const round of [1, 2]) expect([round, await run(id)]).toEqual([round, held]);
         expect([askedFor(reference), await desk.statusOf(id)]).toEqual([[], 'REFUNDING']);
         expect(await desk.rowsOf(reference)).toEqual(['late refunding', 'chargeback kept', 'refund-failed kept']);
-        const settled = isReplayed ? 'chargeback' : 'refund-failed';
-        const row = (await desk.openOf(reference)).find(({ reason }) => reason === settled);
-        await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won, or lost' }, { by: { actor: 'anna' } });
+        await settle(reference, isReplayed ? 'chargeback' : 'refund-failed');
         expect(await run(id)).toEqual({ type: 'done' });
         expect([askedFor(reference).length, await desk.statusOf(id)]).toEqual([isReplayed ? 1 : 0, 'CLOSED_REFUNDED']);
       }
     });
 
+    it('is held although a person responds to the chargeback at once, which decides nothing about the money', async () => {
+      const id = await desk.placed();
+      await desk.shop.cancel.execute({ orderId: id });
+      await notified(desk.shop, id, 'f-hasty');
+      await chargeback('f-hasty');
+      await settle('f-hasty', 'chargeback');
+      expect([await run(id), askedFor('f-hasty')]).toEqual([held, []]);
+      // The engine runs what is parked only after a person has replayed it.
+      expect([await run(id), askedFor('f-hasty').length]).toEqual([{ type: 'done' }, 1]);
+    });
+
+    it("is held if the buyer's bank takes back what pays the order instead", async () => {
+      const id = await desk.placed({ attempt: desk.attempt('f-instead') });
+      await desk.confirm(id, 'f-instead');
+      await notified(desk.shop, id, 'f-twice');
+      await chargeback('f-instead');
+      expect([await run(id), askedFor('f-twice')]).toEqual([held, []]);
+      expect(await desk.rowsOf('f-twice')).toEqual(['surplus refunding', 'refund-failed kept']);
+      await settle('f-instead', 'chargeback');
+      expect([await run(id), await desk.openOf('f-twice')]).toEqual([{ type: 'done' }, []]);
+    });
+
     it("is asked for if a person has begun it since the buyer's bank took the payment back", async () => {
       const id = await desk.closed({ attempt: desk.attempt('f-informed') });
-      await post(desk, { type: 'CHARGEBACK', reference: 'f-informed', amount: 1_999n, currency: 'EUR', evidence: {} });
+      await chargeback('f-informed');
       await desk.confirm(id, 'f-informed');
       await desk.shop.refund.execute({ orderId: id, ...desk.attempt('f-informed'), reason: 'agreed' }, { by: ANNA });
       expect([await run(id), askedFor('f-informed').length]).toEqual([{ type: 'done' }, 1]);
