@@ -259,8 +259,8 @@ export class MarkPaid {
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
     if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
-    // Settled money is no part of the price.
-    const isHeld = booking.holder.status !== 'SETTLED';
+    // Money that is settled, or goes back, is no part of the price.
+    const isHeld = booking.holder.status === 'PAID';
     if (isHeld && (outcome === 'amount-mismatch' || outcome === 'currency-mismatch')) {
       await this.claims.keep({ ...held, money: { ...held.money, ...heldBy(booking) } }, outcome);
     }

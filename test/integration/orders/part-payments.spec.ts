@@ -86,4 +86,18 @@ describe('a payment that does not pay its order by itself', () => {
     await decide('reopen', 'p-only', 'amount-mismatch');
     expect(await desk.attemptsOf(orderId)).toContain('p-only PAID');
   });
+
+  it('that was refunded is not told again if it is repeated after its row was purged', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker', attempt: desk.attempt('p-returned') });
+    await desk.confirm(orderId, 'p-returned', 500);
+    const request = { orderId, ...desk.attempt('p-returned'), reason: 'the buyer called' };
+    expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+    await desk.confirm(orderId, 'p-left', 600);
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET status = 'REFUNDED' WHERE reference = $1`, [
+      'p-returned',
+    ]);
+    await desk.shop.dataSource.query(`DELETE FROM ${SCHEMA}.unmatched_payment WHERE reference = $1`, ['p-returned']);
+    await desk.confirm(orderId, 'p-returned', 500);
+    expect([await desk.rowsOf('p-returned'), await desk.rowsOf('p-left')]).toEqual([[], ['amount-mismatch kept']]);
+  });
 });
