@@ -107,4 +107,4 @@ export {
   fromPrisma,
   type PrismaTransaction,
 } from './host-transactions/adapters';
-export { type ScanRange, ScanWindow } from './scan-window';
+export { type ScannedPage, type ScanRange, ScanWindow } from './scan-window';

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
-import { ownQuery, ownTransaction, type ScanRange, ScanWindow } from '../database';
+import { ownQuery, ownTransaction, type ScannedPage, type ScanRange, ScanWindow } from '../database';
+import { present } from '../errors';
 import { type Publication, type TopologyNames } from '../rabbit';
 import { traceparentOf } from '../tracing';
 import { type OutboxRoute } from './outbox';
@@ -39,6 +40,12 @@ interface Found extends ClaimedRow {
   readonly found: number;
   readonly last_at: string;
   readonly last_id: string;
+}
+
+/** What a claim has read of a range. */
+interface RangeClaim extends Claim {
+  readonly range: ScanRange;
+  readonly page: ScannedPage;
 }
 
 interface ClaimLimits {
@@ -130,20 +137,23 @@ export class OutboxClaims {
   }
 
   async claim(dataSource: DataSource, limits: ClaimLimits): Promise<Claim> {
-    return ownTransaction(dataSource, async (tx) => {
+    const claims = await ownTransaction(dataSource, async (tx) => {
       const [at] = await tx.query<{ now_ms: number }[]>(SETTINGS);
       const nowMs = at?.now_ms ?? 0;
       const first = this.rest ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
+      this.rest = undefined;
       const claim = await this.claimRange(tx, first, limits);
-      if (claim.rows.length > 0 || !first.isPast) return claim;
-      return this.claimRange(tx, this.window.recent(nowMs), limits);
+      if (claim.rows.length > 0 || !first.isPast) return [claim];
+      return [claim, await this.claimRange(tx, this.window.recent(nowMs), limits)];
     });
+    // Not before the commit: rows of a claim that was lost would wait until the past is read.
+    for (const { range, page } of claims) this.rest = this.window.read(range, page);
+    return present(claims.at(-1), 'a claim');
   }
 
-  private async claimRange(tx: EntityManager, range: ScanRange, limits: ClaimLimits): Promise<Claim> {
+  private async claimRange(tx: EntityManager, range: ScanRange, limits: ClaimLimits): Promise<RangeClaim> {
     const { from, until } = range;
     const args = [limits.rows, limits.bytes, limits.leaseMs, from.at, from.key || NO_ID, until];
-    this.rest = undefined;
     const beganAt = this.clock.monotonic();
     const rows = await tx.query<Found[]>(this.claimSql, args).catch((error: unknown) => {
       this.window.failed(range, this.clock.monotonic() - beganAt);
@@ -152,9 +162,9 @@ export class OutboxClaims {
     const [{ found, last_at, last_id } = NONE] = rows;
     const isLimited = found >= limits.rows || found > rows.length;
     const last = isLimited ? { at: last_at, key: last_id } : undefined;
-    this.rest = this.window.read(range, { last, costMs: this.clock.monotonic() - beganAt });
+    const page = { last, costMs: this.clock.monotonic() - beganAt };
     // Behind a slice of the past there is what has become due since.
-    return { rows, isFull: isLimited || (range.isPast && rows.length > 0) };
+    return { rows, isFull: isLimited || (range.isPast && rows.length > 0), range, page };
   }
 
   async delete(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {

@@ -7,6 +7,11 @@ import { ManualClock } from '../../support/manual-clock';
 const DEAD = 60_000;
 const LIMITS = { rows: 100, bytes: 1_000_000, leaseMs: 60_000 };
 
+const FAIL_COMMITS = `
+  CREATE FUNCTION order_timeout.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not committed'; END $$;
+  CREATE CONSTRAINT TRIGGER fail AFTER UPDATE ON order_timeout.outbox DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION order_timeout.fail()`;
+
 describe('claims of the outbox while somebody holds an old snapshot', () => {
   let database: TestDatabase;
   let letGo: () => Promise<void>;
@@ -71,6 +76,19 @@ describe('claims of the outbox while somebody holds an old snapshot', () => {
     await append(1, '30 minutes');
     expect(await claim(claims)).toBe(0);
     clock.advance(1_000);
+    expect(await claim(claims)).toBe(1);
+  });
+
+  it('find what the last one took again if it was not committed', async () => {
+    await bury();
+    const clock = new ManualClock();
+    const claims = new OutboxClaims('order_timeout', 'event', clock);
+    expect(await claim(claims)).toBe(0);
+    await append(1, '30 minutes');
+    clock.advance(1_000);
+    await database.dataSource.query(FAIL_COMMITS);
+    await expect(claim(claims)).rejects.toThrow('not committed');
+    await database.dataSource.query('DROP TRIGGER fail ON order_timeout.outbox');
     expect(await claim(claims)).toBe(1);
   });
 
