@@ -173,6 +173,11 @@ export class Bank {
     );
   }
 
+  wireAgain(payment: BankPayment): void {
+    payment.refunded += payment.amount;
+    this.kernel.say(`a person wires ${payment.amount} of ${payment.reference} (${payment.transactionId}) again`);
+  }
+
   recall(payment: BankPayment): void {
     payment.refunded -= payment.amount;
     this.kernel.say(`a person recalls ${payment.amount} of ${payment.reference} (${payment.transactionId})`);

@@ -58,7 +58,9 @@ function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): stri
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
 function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank): string[] {
-  if (status !== 'PAID' && !ENDED_UNPAID.includes(status)) return [];
+  // What only a shop says may be wrong.
+  const isPaid = status === 'PAID' && bank.payments.some((one) => one.orderId === id && one.refunded === 0n);
+  if (!isPaid && !ENDED_UNPAID.includes(status)) return [];
   const isUnused = (intent: Intent): boolean =>
     intent.orderId === id && intent.isRegistered && bank.paymentsOf(intent).length === 0;
   const unused = [...bank.intents.values()].filter(isUnused);

@@ -202,6 +202,9 @@ class Operator {
         [1, (_open, orderId) => this.close(orderId)],
         [1, (_open, orderId) => this.erase(orderId)],
         [1, () => this.replay()],
+        [1, () => this.reopen()],
+        [1, (open) => this.respond(open)],
+        [1, (open) => this.payBack(open)],
         [1, () => this.pause()],
       );
       const orderId = row?.orderId ?? `o${random.between(1, this.orders)}`;
@@ -226,6 +229,41 @@ class Operator {
       orders.unmatched.settle(settlement),
     );
     if (wired && settled?.outcome === 'rejected') this.bank.recall(wired);
+    if (settled?.outcome === 'settled') this.stage.settled.push({ id: row.id, wired });
+  }
+
+  /** To the buyer's bank. It decides nothing about the money. */
+  private async respond(row: UnmatchedPayment | undefined): Promise<void> {
+    if (row?.reason !== 'chargeback') return;
+    await this.stage.ask(`an operator settles the chargeback of ${row.reference}`, (orders) =>
+      orders.unmatched.settle({ id: row.id, reason: 'answered' }),
+    );
+  }
+
+  /** What the provider rejects, unless the buyer's bank has it already. */
+  private async payBack(row: UnmatchedPayment | undefined): Promise<void> {
+    if (row?.reason !== 'refund-failed') return;
+    const link = { reference: row.reference, account: row.merchantAccount ?? this.bank.defaultAccount };
+    const isTaken = this.bank.isTakenBack(row.reference);
+    const wired = isTaken ? undefined : this.bank.wire(link, idOf(row));
+    if (!wired && !isTaken) return;
+    const settled = await this.stage.ask(`an operator settles the refund of ${row.reference}`, (orders) =>
+      orders.unmatched.settle({ id: row.id, reason: 'paid back otherwise' }),
+    );
+    if (wired && settled?.outcome === 'rejected') this.bank.recall(wired);
+  }
+
+  /** The wire comes back, or there was none. */
+  private async reopen(): Promise<void> {
+    const { stage, bank } = this;
+    const one = stage.random.oneOf(stage.settled);
+    if (!one) return;
+    stage.settled.splice(stage.settled.indexOf(one), 1);
+    if (one.wired) bank.recall(one.wired);
+    const result = await stage.ask(`an operator reopens ${one.id}`, (orders) =>
+      orders.unmatched.reopen({ id: one.id, reason: 'the wire came back' }),
+    );
+    if (one.wired && result?.outcome !== 'reopened') bank.wireAgain(one.wired);
   }
 
   private async refund(row: UnmatchedPayment | undefined): Promise<void> {
@@ -252,11 +290,11 @@ class Operator {
     await this.stage.ask(`an operator closes ${orderId}`, (orders) => orders.close({ orderId, reason: 'asked' }));
   }
 
-  /** Everything, also what will be parked again. */
+  /** Everything that no person has paid back. */
   private async replay(): Promise<void> {
     await this.stage.ask('an operator replays what is parked', async (_orders, app) => {
       const parked = app.get(ParkedTimeouts);
-      return parked.replay(await parked.list());
+      return parked.replay((await parked.list()).filter(({ kind }) => kind !== 'payment.refund'));
     });
   }
 

@@ -298,7 +298,11 @@ function takeOver(sessions: Sessions): void {
     return withCallback(args, (given) => submitQuery(sessions, this, given));
   };
   prototype.connect = function (this: Client, ...args: unknown[]): unknown {
+    const { stream } = connectedOf(this).connection;
+    // Cut before it connects, which takes no time elsewhere.
+    stream.on('error', () => undefined);
     const connect = async (): Promise<Client> => {
+      if (stream.destroyed) throw new Error('Connection terminated unexpectedly');
       await original.connect.call(this);
       sessions.opened(sessions.of(this));
       return this;

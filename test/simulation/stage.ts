@@ -3,6 +3,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
+import { type BankPayment } from './bank';
 import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
@@ -30,6 +31,8 @@ export class Stage {
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly habits: Habits;
+  /** Rows that an operator has settled, with the payment that was wired back for it. */
+  readonly settled: { readonly id: string; readonly wired: BankPayment | undefined }[] = [];
   /** Orders about which a person has decided something. */
   readonly touched = new Set<string>();
   /** People who are not done. */
