@@ -115,8 +115,23 @@ export class SettleUnmatched {
       await this.endRefund(found.tx, payment.id, why.reason);
       if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
       await this.countExcess(found, 1);
+      await this.tellHolders(found, why);
       return { outcome: 'settled', payment: await this.note(found, why) };
     });
+  }
+
+  /** An order may have got the payment by a report since the person looked, and then counts on what was paid back. */
+  private async tellHolders({ tx, now, payment }: Found, { by: { traceparent } }: Why): Promise<void> {
+    if (!isOwnerless(payment) || payment.source !== 'provider') return;
+    const { store } = this.transaction;
+    const names = namesOf(payment);
+    const { attempts } = await store.samePayments(tx, [names]);
+    // A second payment under the reference is another one.
+    const isIts = ({ status, paidSource, transactionId }: PaymentAttempt): boolean =>
+      status === 'PAID' && (paidSource !== 'provider' || [null, names.transactionId].includes(transactionId));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
+    const told = attempts.filter(isIts).map((attempt) => unmatchedFromAttempt(attempt, why));
+    await store.keepUnmatched(tx, told);
   }
 
   /**

@@ -48,6 +48,16 @@ describe('unmatched payments', () => {
   });
 
   describe('settling', () => {
+    it('what an order has got by a report meanwhile tells a person, and the order keeps it', async () => {
+      const id = await desk.unmatched('paid-meanwhile');
+      const orderId = await desk.placed();
+      const report = { orderId, ...desk.attempt('another-name'), amount: 1_999, currency: 'EUR' };
+      await desk.shop.markPaid.execute({ ...report, transactionId: 't-paid-meanwhile' });
+      expect(await settle(id)).toMatchObject({ outcome: 'settled' });
+      expect(await desk.openOf('another-name')).toMatchObject([{ reason: 'attempt-mismatch', orderId, amount: 1_999 }]);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+    });
+
     it('clears the alert, once, and records who and why in the history of the order', async () => {
       const orderId = await keptLate('settled-late');
       const before = await desk.shop.unmatched.countKept();
