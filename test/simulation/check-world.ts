@@ -186,13 +186,16 @@ function rowOf({ provider, reference, merchantAccount, reason, evidence, orderId
 }
 
 /**
- * What a person can see without a row of unmatched_payment: the money of parked orders and refunds, and that of orders which
- * nobody closes automatically.
+ * What a person can see without an open row of unmatched_payment: the money of parked orders and refunds, that of orders
+ * which nobody closes automatically, and chargebacks, to which he may have responded.
  */
 const SEEN_ELSEWHERE = `
   SELECT a.provider, a.reference, a.merchant_account AS "merchantAccount", 'parked' AS reason,
          coalesce(a.transaction_id, '') AS "transactionId"
     FROM order_timeout.payment_attempt a JOIN order_timeout.timeout t ON t.key = a.order_id AND t.state = 'parked'
+  UNION ALL
+  SELECT provider, reference, merchant_account, reason, coalesce(evidence->>'transactionId', '')
+    FROM order_timeout.unmatched_payment WHERE reason = 'chargeback' AND handling = 'settled'
   UNION ALL
   SELECT r.provider, r.reference, r.merchant_account, 'parked', ''
     FROM order_timeout.refund r JOIN order_timeout.timeout t ON t.key = r.number AND t.state = 'parked'
