@@ -7,6 +7,7 @@ import {
 } from '../../src/payments';
 import { type Random } from '../model/random';
 import { jsonOf, type Kernel } from './kernel';
+import { acting } from './virtual-time';
 
 /** One payment of a buyer: what a bank has taken, and what it gave back. */
 export interface BankPayment {
@@ -53,6 +54,8 @@ export interface BankTraits {
   readonly returning: number;
   /** Of payments, how many the buyer's own bank takes back. */
   readonly disputing: number;
+  /** Of payments that a query finds open, how many are paid just after it. */
+  readonly racing: number;
   /** Of payments just after a close, how many still come. */
   readonly tardy: number;
   /** How long a query may not know of a payment, milliseconds. */
@@ -241,7 +244,10 @@ export class Bank {
     if (payments.length > 0) return { type: 'REFUNDED' };
     const intent = this.intentOf(link);
     if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(now) };
-    return { type: intent.closedAt === undefined ? 'OPEN' : 'CLOSED' };
+    if (intent.closedAt !== undefined) return { type: 'CLOSED' };
+    if (!this.isCalm && this.random.chance(this.traits.racing))
+      acting.exit(() => this.kernel.step('a buyer hurries', () => void this.pay(link, intent.amount)));
+    return { type: 'OPEN' };
   }
 
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {

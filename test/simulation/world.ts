@@ -93,6 +93,7 @@ class World {
       returning: random.pick([3, 0], [1, 0.3]),
       disputing: random.pick([3, 0], [1, 0.2]),
       tardy: random.pick([2, 0], [1, 0.7]),
+      racing: random.pick([2, 0], [1, 0.3]),
       staleMs: random.pick([3, 0], [1, 3 * SECOND]),
       mute: random.pick([3, 0], [1, 0.3]),
       vague: random.pick([3, 0], [1, 0.5]),

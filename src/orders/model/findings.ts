@@ -165,15 +165,24 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
       return notFound(finding.finalAt, waitedMs, now, counted);
     case 'UNCONFIRMED':
       return { reason: finding.reason, counted: true };
-    case 'UNKNOWN': {
-      if (finding.needsPerson) return { reason: finding.reason, counted: true };
-      const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
-      if (finding.paused) return { reason: finding.reason, counted: false, afterMs, unasked: true };
-      return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
-    }
+    case 'UNKNOWN':
+      return waitForUnknown(finding, waitedMs);
     default:
       return assertNever(finding);
   }
+}
+
+/** The wait after an unclear answer, for look-ups and refunds. @param leastMs the shortest wait */
+export function waitForUnknown(
+  { reason, retryAfterMs = 0, paused, needsPerson }: Extract<Finding, { type: 'UNKNOWN' }>,
+  waitedMs: number,
+  leastMs = 0,
+): Wait {
+  if (needsPerson) return { reason, counted: true };
+  const afterMs = Math.max(leastMs, unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE));
+  if (paused) return { reason, counted: false, afterMs, unasked: true };
+  const counted = waitedMs > MAX_DEFER_MS;
+  return { reason, counted, ...(counted ? {} : { afterMs }) };
 }
 
 /** The wait that ends first. A counted wait may park the order, so it is used only if all waits are counted. */

@@ -27,7 +27,7 @@ import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/new-order';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { causeOf, orderEvent, transition, type ActionContext } from '../model/transition';
 import { OrderStore } from '../sql/order-store';
-import { waitedMs, MAX_DEFER_MS } from '../model/findings';
+import { waitedMs, waitForUnknown } from '../model/findings';
 
 interface RefundRow extends Pick<Refund, 'number' | 'provider' | 'reference' | 'currency' | 'reason'> {
   readonly merchant_account: string;
@@ -383,6 +383,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** Between two requests of one refund. */
+const LEAST_MS = 5 * SECOND;
+
 /** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = MINUTE;
 
@@ -398,7 +401,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
     case 'PENDING':
       return retry('the provider is working on the refund', pendingMs(waitedMs));
     case 'UNKNOWN':
-      return waitForAnswer(answer, waitedMs);
+      return { type: 'retry', ...waitForUnknown(answer, waitedMs, LEAST_MS) };
     // Both need a person, so they count: the refund is parked with the reason and an alert.
     case 'REJECTED':
       return { type: 'retry', counted: true, reason: `the provider rejects the refund: ${answer.reason}` };
@@ -423,25 +426,10 @@ export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecisi
   return waitedMs < DOUBT_MS ? retry('the provider still confirms the refund', DOUBT_MS) : { type: 'stands' };
 }
 
-function waitForAnswer(
-  { reason, retryAfterMs = 0, paused, needsPerson }: Extract<RefundAnswer, { type: 'UNKNOWN' }>,
-  waitedMs: number,
-): Extract<RefundDecision, { type: 'retry' }> {
-  const wait = retry(reason, Math.max(refundUnknownMs(waitedMs), Math.min(retryAfterMs, MINUTE)));
-  if (paused) return { ...wait, unasked: true };
-  return needsPerson || waitedMs > MAX_DEFER_MS ? { type: 'retry', counted: true, reason } : wait;
-}
-
 /** Cards take seconds, bank accounts take days. */
 function pendingMs(waitedMs: number): number {
   if (waitedMs < MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? MINUTE : 10 * MINUTE;
-}
-
-/** The recovery of a provider must be noticed within seconds, but one that stays unavailable must not be flooded. */
-function refundUnknownMs(waitedMs: number): number {
-  if (waitedMs < 5 * MINUTE) return 5 * SECOND;
-  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }
 
 function retry(reason: string, afterMs: number): Extract<RefundDecision, { type: 'retry' }> {

@@ -248,7 +248,11 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     name: 'believes-lost-refunds',
     says: 'A refund without a response counts as done',
     patches: [
-      patch(REFUNDS, 'return waitForAnswer(answer, waitedMs);', "return { type: 'refunded', refundId: 'lost' };"),
+      patch(
+        REFUNDS,
+        "return { type: 'retry', ...waitForUnknown(answer, waitedMs, LEAST_MS) };",
+        "return { type: 'refunded', refundId: 'lost' };",
+      ),
     ],
   },
   {
