@@ -29,6 +29,10 @@ export class CheckedBench {
     return this.bench.openAttempt();
   }
 
+  get refundsInPart(): boolean {
+    return this.bench.provider.refundsInPart === true;
+  }
+
   unknownAttempt(): Promise<PaymentAttemptRef> {
     return this.bench.unknownAttempt();
   }

@@ -38,7 +38,8 @@ describe('HttpPaymentProvider', () => {
   describe('keeps the contract of PaymentProvider', () => {
     const cases = describePaymentProvider(
       () => ({
-        provider: http,
+        // The simulator refunds parts.
+        provider: Object.assign(http, { refundsInPart: true }),
         openAttempt: () => client.create(),
         unknownAttempt: () => Promise.resolve(anUnknownAttempt()),
         pay: async (attempt) => (await client.pay(attempt)) === 200,

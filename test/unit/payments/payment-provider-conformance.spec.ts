@@ -12,6 +12,7 @@ import { anAttempt } from './an-attempt';
 class MemoryBench implements PaymentProviderBench {
   readonly provider = {
     name: 'memory',
+    refundsInPart: true,
     query: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.query(attempt, signal),
     close: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.close(attempt, signal),
     refund: (refund: RefundRequest, signal: AbortSignal) => this.refund(refund, signal),
@@ -90,6 +91,17 @@ async function failuresOf(bench: MemoryBench, faults = FAULTS): Promise<string[]
 describe('the conformance suite of payment providers', () => {
   it('passes for a provider that keeps the contract', async () => {
     expect(await failuresOf(new MemoryBench())).toEqual([]);
+  });
+
+  it('asks a provider for no part of a payment if it refunds none', async () => {
+    const bench = new MemoryBench();
+    bench.provider.refundsInPart = false;
+    const refund = bench.refund.bind(bench);
+    bench.refund = async (request, signal) =>
+      request.amount < request.attempt.amount
+        ? { type: 'REJECTED', reason: 'all or nothing' }
+        : refund(request, signal);
+    expect(await failuresOf(bench)).toEqual([]);
   });
 
   it('skips the cases of faults that the bench cannot inject', () => {
