@@ -90,8 +90,8 @@ export class Sweep {
     const endsAt = this.clock.monotonic() + this.deps.options.budgetMs;
     // Beside batches of its own kind one lane is enough: they wait for the same rows of stock.
     const count = this.deps.processor.isIdle ? this.deps.concurrency : 1;
-    // Mostly there is at most one page, which needs no other lanes.
-    const first = await this.sweepPages({ marginMs, endsAt, pages: 1 }, signal);
+    // Mostly nothing is overdue, in the past or since, which needs no other lanes.
+    const first = await this.sweepPages({ marginMs, endsAt, stopsAtRows: true }, signal);
     if (!first.next) return { rows: first.rows, hasMore: first.hasMore };
     const lanes = Array.from({ length: count }, (_one, lane) =>
       this.sweepPages({ marginMs, endsAt, ...(lane === 0 && { from: first.next }) }, signal),
@@ -168,21 +168,21 @@ export class Sweep {
   }
 
   private async sweepPages(
-    { marginMs, endsAt, from, pages = Infinity }: Lane,
+    { marginMs, endsAt, from, stopsAtRows = false }: Lane,
     signal?: AbortSignal,
   ): Promise<{ rows: number; hasMore: boolean; next?: ScanRange }> {
     let next = from;
     let rows = 0;
-    for (let read = 0; read < pages && !signal?.aborted && this.clock.monotonic() < endsAt;) {
+    while (!signal?.aborted && this.clock.monotonic() < endsAt) {
       if (this.deps.processor.isSaturated) {
         await this.clock.sleep(SATURATED_MS, signal);
         continue;
       }
       const page = await this.deps.processor.sweepPage(next, marginMs);
       rows += page.rows;
-      read += 1;
       next = page.next;
       if (!next) return { rows, hasMore: false };
+      if (stopsAtRows && rows > 0) break;
     }
     return { rows, hasMore: true, ...(next && { next }) };
   }
@@ -195,7 +195,8 @@ interface Lane {
   readonly endsAt: number;
   /** Undefined: it begins with what is overdue longest. */
   readonly from?: ScanRange | undefined;
-  readonly pages?: number;
+  /** It ends with the first page that is not empty. */
+  readonly stopsAtRows?: boolean;
 }
 
 function valueOf<T>(result: PromiseSettledResult<T>): T {

@@ -138,6 +138,12 @@ describe('the sweep', () => {
     expect(sweptAt).toHaveLength(1);
   });
 
+  it('reads empty pages alone, such as that of the past before that of what has become due since', async () => {
+    const { sweep, sweptAt } = setup({ concurrency: 3, pages: ['more', 'last'] });
+    expect(await sweep.runOnce(0)).toEqual({ rows: 0, hasMore: false });
+    expect(sweptAt).toHaveLength(2);
+  });
+
   it('takes no page while there is more work than this process can do', async () => {
     const { sweep, state, sweptAt, pass } = setup();
     state.isSaturated = true;
