@@ -7,6 +7,7 @@ import { checkUnmatched } from '../input/check-input';
 import {
   type LockedOrder,
   accountOfAttempt,
+  isOtherPayment,
   isSamePayment,
   isSameRow,
   isSettledReport,
@@ -126,11 +127,9 @@ export class SettleUnmatched {
     const { store } = this.transaction;
     const names = namesOf(payment);
     const { attempts } = await store.samePayments(tx, [names]);
-    // A second payment under the reference is another one.
-    const isIts = ({ status, paidSource, transactionId }: PaymentAttempt): boolean =>
-      status === 'PAID' && (paidSource !== 'provider' || [null, names.transactionId].includes(transactionId));
+    const holders = attempts.filter((one) => one.status === 'PAID' && !isOtherPayment(one, names));
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
-    const told = attempts.filter(isIts).map((attempt) => unmatchedFromAttempt(attempt, why));
+    const told = holders.map((attempt) => unmatchedFromAttempt(attempt, why));
     await store.keepUnmatched(tx, told);
   }
 

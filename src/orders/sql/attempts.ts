@@ -4,7 +4,6 @@ import { Database, statements, storableJson, storableText } from '../../database
 import { type AttemptWrite } from '../model/money';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
-  FAILED_REFUND_REASONS,
   HELD_MONEY_REASONS,
   reasonsSql,
   PART_REASONS,
@@ -261,8 +260,7 @@ const rowsSql = statements((schema) => {
              AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`,
     chargedBack: `
       SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}, ${table} p
-       WHERE p.provider = n.provider AND p.reference IN (n.reference, n.transaction) AND p.reason = 'chargeback'
-             AND (p.merchant_account = n.account OR '' IN (p.merchant_account, n.account))`,
+       WHERE ${isChargebackOf('n', 'n.transaction', 'n.account')}`,
     settled: `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -275,19 +273,24 @@ const rowsSql = statements((schema) => {
  * refund while it waits for a person, and until a person was told of that, who alone lets the refund go on. An operator who
  * began the refund after it knew of it. Automatic ones began before, whatever the two transactions say that began at one
  * time.
+ *
+ * @param isItsFailure SQL: p tells that the refund r failed, or is held
  */
-export function chargebackSince(schema: string): string {
+export function chargebackSince(schema: string, isItsFailure: string): string {
   const isIts = '(a.reference, a.merchant_account) = (r.reference, r.merchant_account)';
   return `
-               SELECT 1 FROM ${schema}.payment_attempt a JOIN ${schema}.unmatched_payment p USING (provider)
-                WHERE p.provider = r.provider AND p.reference IN (a.reference, a.transaction_id)
-                      AND (p.merchant_account = a.merchant_account OR '' IN (p.merchant_account, a.merchant_account))
-                      AND (${isIts} OR r.reason IN ('surplus', 'overpaid') AND a.order_id = r.order_id AND a.status = 'PAID')
-                      AND p.reason = 'chargeback' AND (r.reason <> 'operator' OR p.created_at >= r.created_at)
-                      AND (p.handling = 'kept' OR NOT EXISTS (
-                        SELECT 1 FROM ${schema}.unmatched_payment f
-                         WHERE f.provider = r.provider AND f.evidence->>'refundNumber' = r.number
-                               AND f.reason IN (${reasonsSql(FAILED_REFUND_REASONS)})))`;
+               SELECT 1 FROM ${schema}.payment_attempt a
+                 JOIN ${schema}.unmatched_payment p ON ${isChargebackOf('a', 'a.transaction_id', 'a.merchant_account')}
+                WHERE a.order_id = r.order_id AND a.provider = r.provider
+                      AND (${isIts} OR r.reason IN ('surplus', 'overpaid') AND a.status = 'PAID')
+                      AND (r.reason <> 'operator' OR p.created_at >= r.created_at)
+                      AND (p.handling = 'kept' OR NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment p WHERE ${isItsFailure}))`;
+}
+
+/** SQL: p is a chargeback of the payment n, under any of its names. An account that is not known may be any. */
+function isChargebackOf(n: string, transaction: string, account: string): string {
+  return `p.provider = ${n}.provider AND p.reference IN (${n}.reference, ${transaction}) AND p.reason = 'chargeback'
+             AND (p.merchant_account = ${account} OR '' IN (p.merchant_account, ${account}))`;
 }
 
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {

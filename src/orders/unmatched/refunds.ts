@@ -185,7 +185,7 @@ const refundSql = statements((schema) => {
              AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
     askable: `
       SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
-             ${isConfirmed} AS is_confirmed, EXISTS (${chargebackSince(schema)}) AS is_taken_back,
+             ${isConfirmed} AS is_confirmed, EXISTS (${chargebackSince(schema, isItsFailure)}) AS is_taken_back,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
                  WHERE ${isAttempt}) found) AS attempt
