@@ -83,6 +83,7 @@ async function toldProblems(kernel: Kernel, { registered, paid }: Stage): Promis
   ];
 }
 
+/** What is placed is there, and what a host has taken back is not. */
 function placingProblems({ lines, unplaced }: Stage, orders: readonly { readonly id: string }[]): string[] {
   const ids = new Set(orders.map(({ id }) => id));
   return [

@@ -1,5 +1,5 @@
 import { type ClaimFact } from '../support/checks/money-checks';
-import { Records } from '../support/checks/records';
+import { claimsSql, Records } from '../support/checks/records';
 import { type Kernel } from './kernel';
 
 /** An order as it was when it was purged. */
@@ -43,15 +43,11 @@ export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
   };
 }
 
+const ORDERS = `(SELECT id, amount, status FROM order_timeout.orders
+                 UNION ALL SELECT id, amount, status FROM sim.past_order)`;
+
 /** The first word of a provider about what was only reported is told to a person, also if its order is gone. */
-const CLAIMS = `
-  SELECT a.order_id AS "orderId", o.amount::text AS "orderAmount", a.provider, a.reference,
-         (a.paid_amount - a.refunded_amount)::text AS amount, coalesce(a.transaction_id, '') AS "transactionId",
-         coalesce(a.resolved_account, a.merchant_account) AS "merchantAccount"
-    FROM sim.past_attempt a
-    JOIN (SELECT id, amount, status FROM order_timeout.orders
-          UNION ALL SELECT id, amount, status FROM sim.past_order) o ON o.id = a.order_id
-   WHERE a.status = 'PAID' AND o.status = 'PAID' AND a.paid_source IS DISTINCT FROM 'report'`;
+const CLAIMS = `${claimsSql('sim.past_attempt', ORDERS)} AND a.paid_source IS DISTINCT FROM 'report'`;
 
 export function recordsOf(kernel: Kernel): Records {
   return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);

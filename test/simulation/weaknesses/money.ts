@@ -220,6 +220,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
         'disputed.includes(one) || (chargedBack.length < 0 && isSameRow(one, one))',
       ),
       patch(LATE, 'return takenBack.length > 0 ? wanted :', 'return takenBack.length < 0 ? wanted :'),
+      patch(REFUNDS, 'if (asked.isTakenBack && !asked.isConfirmed) return TAKEN_BACK;', ''),
     ],
   },
   {

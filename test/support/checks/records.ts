@@ -23,6 +23,14 @@ export interface Progress {
 /** SQL: an instant as epoch milliseconds. */
 export const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
+/** SQL: who counts on which money, by rows like those of payment_attempt and orders; as ClaimFact. */
+export const claimsSql = (attempts: string, orders: string): string => `
+  SELECT a.order_id AS "orderId", o.amount::text AS "orderAmount", a.provider, a.reference,
+         (a.paid_amount - a.refunded_amount)::text AS amount, coalesce(a.transaction_id, '') AS "transactionId",
+         coalesce(a.resolved_account, a.merchant_account) AS "merchantAccount"
+    FROM ${attempts} a JOIN ${orders} o ON o.id = a.order_id
+   WHERE a.status = 'PAID' AND o.status = 'PAID'`;
+
 /** Reads the service's tables, past all of its code. */
 export class Records {
   private constructor(private readonly dataSource: Pick<DataSource, 'query' | 'destroy'>) {}
@@ -126,13 +134,7 @@ export class Records {
 
   /** Who counts on which money, and what waits for a person. */
   async money(): Promise<Omit<MoneyFacts, 'ledger'>> {
-    const claims: ClaimFact[] = await this.dataSource.query(
-      `SELECT a.order_id AS "orderId", o.amount::text AS "orderAmount", a.provider, a.reference,
-              (a.paid_amount - a.refunded_amount)::text AS amount, coalesce(a.transaction_id, '') AS "transactionId",
-              coalesce(a.resolved_account, a.merchant_account) AS "merchantAccount"
-         FROM ${SCHEMA}.payment_attempt a JOIN ${SCHEMA}.orders o ON o.id = a.order_id
-        WHERE a.status = 'PAID' AND o.status = 'PAID'`,
-    );
+    const claims: ClaimFact[] = await this.dataSource.query(claimsSql(`${SCHEMA}.payment_attempt`, `${SCHEMA}.orders`));
     const openRows: OpenRowFact[] = await this.dataSource.query(
       `SELECT provider, reference, merchant_account AS "merchantAccount", reason,
               coalesce(evidence->>'transactionId', '') AS "transactionId"
