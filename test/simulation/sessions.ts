@@ -239,7 +239,7 @@ export class Sessions {
     const { session, answer, label, settle } = statement;
     if (!answer) return;
     session.inFlight = undefined;
-    this.say(`${nameOf(session)}: ${label}${'error' in answer ? ` ! ${answer.error.message}` : ''}`);
+    this.say(`${nameOf(session)}: ${label}${'error' in answer ? ` ! ${uncounted(answer.error.message)}` : ''}`);
     settle(answer);
   }
 
@@ -270,10 +270,14 @@ function nameOf({ actor, id }: Session): string {
   return `${actor?.name ?? 'somebody'} session ${id}`;
 }
 
-/** For the trace. Savepoints are counted from world to world. */
+/** For the trace. */
 function labelOf(text: string): string {
-  const line = text.replace(/\s+/g, ' ').replace(/order_timeout_\d+/g, 'order_timeout_n');
-  return line.trim().slice(0, 110);
+  return uncounted(text).replace(/\s+/g, ' ').trim().slice(0, 110);
+}
+
+/** Savepoints are counted from world to world. */
+function uncounted(text: string): string {
+  return text.replace(/order_timeout_\d+/g, 'order_timeout_n');
 }
 
 /** SQL: fails as PostgreSQL fails, so that a transaction is aborted, too. */
