@@ -196,7 +196,8 @@ const SEEN_ELSEWHERE = `
     FROM order_timeout.payment_attempt a JOIN order_timeout.timeout t ON t.key = a.order_id AND t.state = 'parked'
   UNION ALL
   SELECT provider, reference, merchant_account, reason, coalesce(evidence->>'transactionId', '')
-    FROM order_timeout.unmatched_payment WHERE reason = 'chargeback' AND handling = 'settled'
+    FROM (SELECT * FROM order_timeout.unmatched_payment UNION ALL SELECT * FROM sim.past_chargeback) row
+   WHERE reason = 'chargeback' AND handling = 'settled'
   UNION ALL
   SELECT r.provider, r.reference, r.merchant_account, 'parked', ''
     FROM order_timeout.refund r JOIN order_timeout.timeout t ON t.key = r.number AND t.state = 'parked'

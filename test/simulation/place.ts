@@ -63,6 +63,7 @@ const EMPTY = `
                        AND tablename <> 'payment_name_key'
     LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
     DELETE FROM sim.heard; DELETE FROM sim.past_order; DELETE FROM sim.past_attempt;
+    DELETE FROM sim.past_chargeback;
   END $$`;
 
 async function migrate(url: string): Promise<void> {
