@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { CLOCK, type Clock } from '../../clock';
-import { Database, isContention } from '../../database';
+import { Database, isContention, isDatabaseUnavailable, isSchemaUnusable } from '../../database';
+import { InvalidOrderError } from '../model/errors';
 import { EndOrder } from '../close/end-order';
 import { Deadlines, type NewDeadline } from '../deadline/deadline';
 import { type Actor, byOperator } from '../model/transition';
@@ -45,7 +46,10 @@ export interface BulkExtension extends BulkRequest, Pick<NewDeadline, 'expiresAt
 /** One order of a bulk action. */
 export interface BulkOutcome {
   readonly id: string;
-  /** The outcome of the single action, or the code of its rejection; `BUSY`: the order is locked, so repeat the call. */
+  /**
+   * The outcome of the single action, or the code of its rejection. `BUSY`: the order is locked, so repeat the call.
+   * `FAILED`: an error of this order alone, for example of a listener, which the log has.
+   */
   readonly outcome: string;
 }
 
@@ -79,6 +83,8 @@ const SAMPLE = 20;
 
 @Injectable()
 export class BulkRun {
+  private readonly logger = new Logger('BulkActions');
+
   constructor(
     private readonly database: Database,
     private readonly listing: ListOrders,
@@ -99,14 +105,17 @@ export class BulkRun {
     return { dryRun, ...summaryOf(outcomes), next: textOf(isWhole ? next : positions[outcomes.length - 1]) };
   }
 
-  /** A locked order is counted, and does not stop the others. */
+  /** A locked order, or one that fails, is counted, and does not stop the others. */
   private async outcomeOf(id: string, dryRun: boolean, act: Act): Promise<BulkOutcome> {
     try {
       const { outcome, code } = dryRun ? await rehearse(this.database, (tx) => act(id, tx)) : await act(id, undefined);
       return { id, outcome: code ?? outcome };
     } catch (error) {
       if (isContention(error)) return { id, outcome: 'BUSY' };
-      throw error;
+      const isOfAll = isDatabaseUnavailable(error) || isSchemaUnusable(error) || error instanceof InvalidOrderError;
+      if (isOfAll) throw error;
+      this.logger.error(`order ${id} failed: ${String(error)}`, error instanceof Error ? error.stack : undefined);
+      return { id, outcome: 'FAILED' };
     }
   }
 }

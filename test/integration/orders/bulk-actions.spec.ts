@@ -125,6 +125,16 @@ describe('actions on many orders', () => {
     expect(await shop.bulk.extend(extension(merchantId, { filter }), { by })).toMatchObject({ count: 1 });
   });
 
+  it('count an order that a listener refuses, and change the others', async () => {
+    const { merchantId, ids } = await place(3);
+    shop.listeners.join(['order.cancelled'], ([event]) => {
+      if (event?.orderId === ids[0]) throw new Error('not this one');
+    });
+    const result = await shop.bulk.cancel({ filter: { merchantId }, reason: 'closed down' }, { by });
+    expect(result).toMatchObject({ outcomes: { cancelled: 2, FAILED: 1 }, next: null });
+    expect(await orderOf(ids[0] ?? '')).toMatchObject({ status: 'PENDING' });
+  });
+
   it('count an order that another session holds, and change the others', async () => {
     const { merchantId, ids } = await place(3);
     const runner = shop.dataSource.createQueryRunner();
