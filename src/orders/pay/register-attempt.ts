@@ -126,9 +126,10 @@ export class RegisterAttempt {
 /**
  * A time limit may be set later, even while the order is closing: it is what "not found" waits for. A later limit
  * counts, because the provider may have received it. An earlier one proves nothing about the limit that the provider
- * received before.
+ * received before. One that is only handed over now is like a new attempt.
  */
 function isLimitedLater(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
+  if (known.status === 'CREATED' && attempt.status !== 'CREATED') return false;
   if (!canTakeMoney(known) || timeExpire === null || !asksTheSame(known, attempt)) return false;
   return known.timeExpire === null || timeExpire > known.timeExpire;
 }

@@ -72,6 +72,15 @@ describe('use cases about one order, on PostgreSQL', () => {
       });
     });
 
+    it('rejects one that is to be handed over only after the deadline, also with a time limit', async () => {
+      const id = await placed({ paymentWindowMs: 0, attempt: attempt('kept-back', { handedOver: false }) });
+      const timeExpire = new Date(Date.now() + 60_000);
+      const handed = { orderId: id, ...attempt('kept-back', { timeExpire }) };
+      expect(await shop.register.execute(handed)).toMatchObject({ outcome: 'rejected', code: 'ORDER_EXPIRED' });
+      const limited = await shop.register.execute({ ...handed, handedOver: false });
+      expect(limited).toMatchObject({ outcome: 'replayed', order: { attempts: [{ status: 'CREATED' }] } });
+    });
+
     it('waits longer for a payment method that reports late', async () => {
       const id = await placed();
       await shop.register.execute({ orderId: id, provider: 'slow', reference: 'slow-1' });
