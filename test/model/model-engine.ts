@@ -125,7 +125,7 @@ export class ModelEngine {
       case 'retry':
         row.attempts = outcome.attempts;
         row.lastError = outcome.reason;
-        if (outcome.unasked) row.askedSince = null;
+        if (outcome.answers) this.table.answered(row, outcome.answers, this.around.agenda.nowMs);
         row.nextAttemptAt = this.around.agenda.nowMs + outcome.afterMs;
         return this.wakeUps.announce(row);
       case 'reschedule':

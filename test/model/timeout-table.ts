@@ -1,5 +1,8 @@
 import { type JsonObject } from '../../src/outbox';
-import { type TimeoutRef } from '../../src/timeouts/model/timeout';
+import { type LookUpAnswers, type TimeoutRef } from '../../src/timeouts/model/timeout';
+
+/** The waits between look-ups grow no longer after it. */
+const HOUR_MS = 3_600_000;
 
 /** A row of the timeout table, as src/timeouts/migrations describes it. Times in milliseconds since 1970. */
 export interface TimeoutRow extends TimeoutRef {
@@ -8,7 +11,7 @@ export interface TimeoutRow extends TimeoutRef {
   /** Back-off and lease at once: nobody takes the row before it. */
   nextAttemptAt: number;
   attempts: number;
-  /** Since when it is looked up without a result, without the time in which nobody took it. */
+  /** Since when it is looked up without a clear answer, or an hour ago after one, without the time in which nobody took it. */
   askedSince: number | null;
   lease: number | null;
   state: 'pending' | 'parked';
@@ -57,6 +60,11 @@ export class TimeoutTable {
     row.lease = ++this.leases;
     row.nextAttemptAt = untilMs;
     return row.lease;
+  }
+
+  /** After a clear answer, the waits do not become short again. */
+  answered(row: TimeoutRow, answers: LookUpAnswers, nowMs: number): void {
+    row.askedSince = answers === 'none' ? null : Math.max(row.askedSince ?? 0, nowMs - HOUR_MS);
   }
 
   /** A parked row is due now, with a fresh budget. */

@@ -132,8 +132,8 @@ export interface Wait {
   /** Milliseconds; absent: the engine's back-off. */
   readonly afterMs?: number;
   readonly counted: boolean;
-  /** A provider was not asked, because an operator has paused it. The time until the waits count begins anew. */
-  readonly unasked?: boolean;
+  /** `none`: an operator has paused a provider. After a `clear` answer, too, the time until waits count begins anew. */
+  readonly answers?: 'none' | 'clear' | undefined;
 }
 
 export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
@@ -146,8 +146,8 @@ const HOUR = 60 * MINUTE;
 export const MAX_DEFER_MS = 24 * HOUR;
 
 /**
- * Pure: returns how long look-ups have brought no result. It counts from the first one, not from when the timeout became
- * due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
+ * Pure: returns how long look-ups have brought no clear answer, or an hour after one. It counts from the first one, not from
+ * when the timeout became due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
  */
 export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 'dueAt'>, now: Date): number {
   return now.getTime() - (askedSince ?? dueAt).getTime();
@@ -160,7 +160,7 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
       return { reason: finding.reason, counted: true };
     case 'IN_PROGRESS':
       // A bank debit may take days. It is looked up until it ends, and never parked.
-      return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
+      return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false, answers: 'clear' };
     case 'NOT_FOUND_YET':
       return notFound(finding.finalAt, waitedMs, now, counted);
     case 'UNCONFIRMED':
@@ -180,7 +180,7 @@ export function waitForUnknown(
 ): Wait {
   if (needsPerson) return { reason, counted: true };
   const afterMs = Math.max(leastMs, unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE));
-  if (paused) return { reason, counted: false, afterMs, unasked: true };
+  if (paused) return { reason, counted: false, afterMs, answers: 'none' };
   const counted = waitedMs > MAX_DEFER_MS;
   return { reason, counted, ...(counted ? {} : { afterMs }) };
 }
@@ -194,7 +194,14 @@ export function shortestOf(waits: readonly Wait[]): Wait | undefined {
     (best, wait) => (best && msOf(best) <= msOf(wait) ? best : wait),
     undefined,
   );
-  return shortest && waits.some(({ unasked }) => unasked) ? { ...shortest, unasked: true } : shortest;
+  return shortest && withAnswers(shortest, waits);
+}
+
+/** Of all providers that were asked. */
+function withAnswers(wait: Wait, waits: readonly Wait[]): Wait {
+  const isClear = waits.every(({ answers }) => answers === 'clear');
+  const answers = waits.some((one) => one.answers === 'none') ? 'none' : isClear ? 'clear' : undefined;
+  return wait.answers === answers ? wait : { ...wait, answers };
 }
 
 /** The recovery of a provider must be noticed within seconds, but one that stays unavailable must not be flooded. */
@@ -221,6 +228,7 @@ function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: bo
       reason: `not known to the provider; final at ${finalAt.toISOString()}`,
       afterMs: Math.min(leftMs, pollMs),
       counted: false,
+      answers: 'clear',
     };
   }
   const reason =

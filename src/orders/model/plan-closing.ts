@@ -115,8 +115,7 @@ function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: 
 
 function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
   if (!wait) return DONE;
-  const { reason, counted, afterMs, unasked } = wait;
-  return { type: 'retry', reason, counted, ...(afterMs !== undefined && { afterMs }), ...(unasked && { unasked }) };
+  return { ...wait, type: 'retry' };
 }
 
 function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {

@@ -433,5 +433,5 @@ function pendingMs(waitedMs: number): number {
 }
 
 function retry(reason: string, afterMs: number): Extract<RefundDecision, { type: 'retry' }> {
-  return { type: 'retry', counted: false, reason, afterMs };
+  return { type: 'retry', counted: false, reason, afterMs, answers: 'clear' };
 }

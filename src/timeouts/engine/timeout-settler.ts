@@ -105,6 +105,11 @@ export class TimeoutSettler {
     );
   }
 
+  /** Whether a statement finds a row, outside of any transaction. @throws if the database does not answer. */
+  async findsAny(sql: string, values: unknown[]): Promise<boolean> {
+    return (await ownQuery<unknown[]>(this.deps.dataSource, sql, values)).length > 0;
+  }
+
   /** Records that handling this row failed. */
   async fail(
     failed: TimeoutIdentity,
@@ -258,7 +263,7 @@ export class OutcomeRecorder {
       retried.map(({ outcome }) => outcome.attempts),
       retried.map(({ outcome }) => storableReason(outcome.reason)),
       retried.map(({ outcome }) => outcome.afterMs),
-      retried.map(({ outcome }) => outcome.unasked ?? false),
+      retried.map(({ outcome }) => outcome.answers ?? null),
     ]);
     await this.wakeLater(tx, rows);
   }
@@ -323,6 +328,7 @@ function identities(recorded: readonly SettledRow[]): [string[], string[]] {
  */
 export class SettlementQueries {
   readonly lockByKeys: string;
+  readonly anyOverdue: string;
   readonly lockOverdue: string;
   readonly lockLeased: string;
   readonly lease: string;
@@ -345,12 +351,14 @@ export class SettlementQueries {
     // $1 kind, $2 margin ms, $3/$4 after (next_attempt_at, key), $5 before this time, $6 limit. The state is a literal, or a
     // generic plan could not use the partial index. Where it begins keeps dead rows from being read (see ScanWindow); a clock
     // that was set back must not put that into the future.
-    this.lockOverdue = `
-      SELECT ${columns}, t.next_attempt_at::text AS cursor
+    const overdue = `
         FROM ${schema}.timeout t
        WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at <= now() - $2 * interval '1 millisecond'
          AND (t.next_attempt_at, t.key) > (LEAST($3::timestamptz, now()), $4) AND t.next_attempt_at < $5::timestamptz
-       ORDER BY t.next_attempt_at, t.key LIMIT $6 FOR UPDATE OF t SKIP LOCKED`;
+       ORDER BY t.next_attempt_at, t.key`;
+    this.anyOverdue = `SELECT 1 ${overdue} LIMIT 1`;
+    const place = 't.next_attempt_at::text AS cursor';
+    this.lockOverdue = `SELECT ${columns}, ${place} ${overdue} LIMIT $6 FOR UPDATE OF t SKIP LOCKED`;
     this.lockLeased = lockSql(
       'w(key, generation, lease)',
       'unnest($2::text[], $3::bigint[], $4::uuid[])',
@@ -375,12 +383,11 @@ export class SettlementQueries {
     this.finish = `
       DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
     this.retry = `
-      UPDATE ${schema}.timeout t
-         SET attempts = w.attempts, lease = NULL, last_error = w.reason,
+      UPDATE ${schema}.timeout t SET attempts = w.attempts, lease = NULL, last_error = w.reason,
              next_attempt_at = now() + w.after_ms * interval '1 millisecond',
-             asked_since = CASE WHEN w.unasked THEN ${UNASKED} ELSE t.asked_since END
-        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[], $7::boolean[])
-          AS w(key, generation, attempts, reason, after_ms, unasked) ${match} ${returning}`;
+             asked_since = CASE w.answers WHEN 'none' THEN ${UNASKED} WHEN 'clear' THEN ${CLEARLY} ELSE t.asked_since END
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[], $7::text[])
+          AS w(key, generation, attempts, reason, after_ms, answers) ${match} ${returning}`;
     this.reschedule = `
       UPDATE ${schema}.timeout t
          SET due_at = w.due_at, next_attempt_at = w.due_at, attempts = 0, lease = NULL, last_error = NULL, asked_since = NULL
@@ -394,6 +401,9 @@ export class SettlementQueries {
 
 /** Written if a timeout could not be looked up, because its provider is paused. Like all times before the deadline, it does not count. */
 const UNASKED = `'epoch'::timestamptz`;
+
+/** After an hour, the waits between look-ups grow no longer. A second beginning must not make them short again. */
+const CLEARLY = `GREATEST(t.asked_since, clock_timestamp() - interval '1 hour')`;
 
 const WAS_ASKED = 't.asked_since >= t.due_at';
 

@@ -38,7 +38,7 @@ export interface DueTimeout<Answer = unknown> extends TimeoutRef {
   /** W3C traceparent of the transaction that scheduled it. */
   readonly traceparent?: string;
   /**
-   * @internal Since when it is looked up without a result. Time in which nobody could look it up is left out: the kind was
+   * @internal Since when it is looked up without a clear answer, or an hour ago after one. Time in which nobody could look it up is left out: the kind was
    * paused, or the service was down. Absent before the first look-up.
    */
   readonly askedSince?: Date;
@@ -115,11 +115,18 @@ export type TimeoutOutcome =
       readonly reason: string;
       readonly afterMs?: number;
       readonly counted: boolean;
-      /** @internal The look-up was not made, so `askedSince` begins anew with the next one. */
-      readonly unasked?: boolean;
+      /** @internal What the look-up has brought. Absent: nothing clear. */
+      readonly answers?: LookUpAnswers | undefined;
     }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
   | { readonly type: 'park'; readonly reason: string };
+
+/**
+ * @internal What a look-up has brought that leads to no end yet.
+ * - `none`: it was not made, so `askedSince` begins anew with the next one.
+ * - `clear`: everybody has answered, and only time is needed. The time without a clear answer, and the failures, begin anew.
+ */
+export type LookUpAnswers = 'none' | 'clear';
 
 /** The usual outcome. */
 export const DONE: TimeoutOutcome = Object.freeze({ type: 'done' });
@@ -257,7 +264,7 @@ export type ResolvedOutcome =
       readonly reason: string;
       readonly afterMs: number;
       /** @internal */
-      readonly unasked?: boolean;
+      readonly answers?: LookUpAnswers | undefined;
     }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
   | { readonly type: 'park'; readonly attempts: number; readonly reason: string };
@@ -287,11 +294,12 @@ export function resolveOutcome(outcome: TimeoutOutcome, budget: Budget): Resolve
 }
 
 function resolveRetry(outcome: Extract<TimeoutOutcome, { type: 'retry' }>, budget: Budget): ResolvedOutcome {
-  const { reason } = outcome;
-  const attempts = outcome.counted ? budget.attempts + 1 : budget.attempts;
+  const { reason, answers } = outcome;
+  const before = answers === 'clear' ? 0 : budget.attempts;
+  const attempts = outcome.counted ? before + 1 : before;
   if (outcome.counted && attempts >= budget.maxAttempts) return { type: 'park', attempts, reason };
   const afterMs = outcome.afterMs ?? backoffMs(Math.max(attempts, 1), budget.random);
-  return { type: 'retry', attempts, reason, afterMs: Math.max(afterMs, 0), ...(outcome.unasked && { unasked: true }) };
+  return { type: 'retry', attempts, reason, afterMs: Math.max(afterMs, 0), ...(answers && { answers }) };
 }
 
 /** Waits after the 1st, 2nd, … failure, milliseconds; the last one repeats. */

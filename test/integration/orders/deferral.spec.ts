@@ -18,7 +18,8 @@ import { Recorder } from '../../support/engine';
 import { FakeProvider } from './fake-provider';
 import { newOrder, SCHEMA } from './shop';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const KINDS = [ORDER_PAYMENT, PAYMENT_RECONCILIATION, ORDER_LATE_WATCH, PAYMENT_REFUND];
 const BY = { by: 'anna', reason: 'maintenance' };
 const DOWN = { type: 'UNKNOWN', reason: 'HTTP 503' } as const;
@@ -104,6 +105,10 @@ describe('look-ups that begin a day late, because their kinds were paused', () =
               due_at = LEAST(due_at, now() - $2 * interval '1 millisecond') WHERE key = $1`,
       [keys[ORDER_PAYMENT], ms],
     );
+  const dueNow = () =>
+    database.dataSource.query(`UPDATE ${SCHEMA}.timeout SET next_attempt_at = now() WHERE key = $1`, [
+      keys[ORDER_PAYMENT],
+    ]);
 
   it('do not count toward parking when they begin', async () => {
     const answers = KINDS.map(next);
@@ -123,11 +128,9 @@ describe('look-ups that begin a day late, because their kinds were paused', () =
     provider.answerQuery('overdue', { ...DOWN, paused: true });
     const paused = next(ORDER_PAYMENT);
     await asked(26 * HOUR);
-    expect(await paused).toMatchObject({ ...retry(0), unasked: true });
+    expect(await paused).toMatchObject({ ...retry(0), answers: 'none' });
     provider.answerQuery('overdue', DOWN);
-    await database.dataSource.query(`UPDATE ${SCHEMA}.timeout SET next_attempt_at = now() WHERE key = $1`, [
-      keys[ORDER_PAYMENT],
-    ]);
+    await dueNow();
     expect(await next(ORDER_PAYMENT)).toMatchObject(retry(0));
   });
 
@@ -135,6 +138,18 @@ describe('look-ups that begin a day late, because their kinds were paused', () =
     const answer = next(ORDER_PAYMENT);
     await asked(25 * HOUR);
     expect(await answer).toMatchObject(retry(1));
+  });
+
+  it('count anew after a clear answer, and are not made more often for that', async () => {
+    provider.answerQuery('overdue', { type: 'PROCESSING' });
+    const clear = next(ORDER_PAYMENT);
+    await asked(25 * HOUR);
+    const outcomes = [await clear];
+    provider.answerQuery('overdue', DOWN);
+    await dueNow();
+    outcomes.push(await next(ORDER_PAYMENT));
+    expect(outcomes).toMatchObject([retry(0), retry(0)]);
+    for (const outcome of outcomes) expect(outcome?.type === 'retry' && outcome.afterMs).toBeGreaterThanOrEqual(MINUTE);
   });
 
   it('begin anew when they are replayed', async () => {

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Controls } from '../../../src/timeouts/controls/controls';
 import { OutcomeRecorder, SettlementQueries } from '../../../src/timeouts/engine/timeout-settler';
 import { oldestOverdue, TimeoutSummary } from '../../../src/timeouts';
+import { type LookUpAnswers } from '../../../src/timeouts/model/timeout';
 import { Outbox } from '../../../src/outbox';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { createDatabase, type TestDatabase } from '../../support/database';
@@ -28,8 +29,8 @@ describe('what is overdue', () => {
                now() + $5 * interval '1 second')`,
       [KIND, key, dueS, nextS, askedS ?? null],
     );
-  /** A handler has tried again later. @param unasked because its provider is paused */
-  const retry = (key: string, unasked: boolean): Promise<void> => {
+  /** A handler has tried again later. @param answers none: its provider is paused */
+  const retry = (key: string, answers?: LookUpAnswers): Promise<void> => {
     const outbox = new Outbox({ schema: SCHEMA, horizonMs: 60_000 });
     const queries = new SettlementQueries(SCHEMA);
     const recorder = new OutcomeRecorder({ kind: KIND, queries, outbox, leaseMs: 1_000, writesWakeUps: false });
@@ -42,7 +43,7 @@ describe('what is overdue', () => {
       payload: {},
       cause: 'sweep',
     } as const;
-    const outcome = { type: 'retry', attempts: 0, reason: 'not yet', afterMs: 60_000, unasked } as const;
+    const outcome = { type: 'retry', attempts: 0, reason: 'not yet', afterMs: 60_000, answers } as const;
     return database.dataSource.transaction((tx) => recorder.record(tx, [{ due, outcome }], 'no lease'));
   };
   const oldest = async (): Promise<number | undefined> => {
@@ -60,17 +61,17 @@ describe('what is overdue', () => {
 
   it('is measured from the deadline while its provider is paused, however often it is tried again', async () => {
     await insert('waiting', -300, -1, -200);
-    await retry('waiting', true);
+    await retry('waiting', 'none');
     await insert('waiting from the start', -90, -1);
-    await retry('waiting from the start', true);
+    await retry('waiting from the start', 'none');
     expect([await oldest(), await count()]).toEqual([300, 2]);
   });
 
   it('is nothing that is looked up again and again, but the operator page counts its deadline', async () => {
     await insert('looked up', -300, -1, -299);
-    await retry('looked up', false);
+    await retry('looked up');
     await insert('tried by a handler without a look-up', -300, -1);
-    await retry('tried by a handler without a look-up', false);
+    await retry('tried by a handler without a look-up');
     await insert('future', 60, 60);
     await insert('looked up before its deadline', 60, 90, -1);
     expect([await oldest(), await count()]).toEqual([undefined, 2]);

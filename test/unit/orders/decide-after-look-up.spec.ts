@@ -144,7 +144,7 @@ describe('the decision after a look-up', () => {
   it('never counts while an operator has paused a provider, and begins anew afterward', () => {
     const paused: Finding = { type: 'UNKNOWN', reason: 'paused', retryAfterMs: 15_000, paused: true };
     const days = at(-25 * 3_600_000);
-    const wait = { type: 'wait', counted: false, unasked: true };
+    const wait = { type: 'wait', counted: false, answers: 'none' };
     expect(decideAfterLookUp(closing, [on(paused)], NOW, days)).toMatchObject({ ...wait, afterMs: 60_000 });
     expect(decideAfterLookUp(closing, [on(paused)], NOW, DUE)).toMatchObject({ ...wait, afterMs: 15_000 });
     const both = [on(paused), on(IN_PROGRESS, 'a-2')];

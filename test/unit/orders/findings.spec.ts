@@ -7,6 +7,7 @@ import {
   waitForProviders,
   attemptWrites,
   paymentsFound,
+  type Wait,
   withFindings,
 } from '../../../src/orders/model/findings';
 import { nextStep } from '../../../src/orders/lookup/payment-lookups';
@@ -115,6 +116,19 @@ describe('the wait for a finding', () => {
     [61 * 60_000, 60_000],
   ])('for a buyer who is paying, after %i ms: %i ms', (waitedMs, afterMs) => {
     expect(waitForFinding(IN_PROGRESS, waitedMs, NOW)).toMatchObject({ counted: false, afterMs });
+  });
+
+  it('begins anew after clear answers of all, and after none', () => {
+    const [clear, none] = [IN_PROGRESS, { ...UNKNOWN, paused: true } as const].map((found) =>
+      waitForFinding(found, 0, NOW),
+    );
+    const unclear = waitForFinding(UNKNOWN, 0, NOW);
+    const answers = (...waits: (Wait | undefined)[]) => shortestOf(waits.filter((wait) => wait !== undefined))?.answers;
+    expect([answers(clear, clear), answers(clear, unclear), answers(clear, none)]).toEqual([
+      'clear',
+      undefined,
+      'none',
+    ]);
   });
 
   it('for an attempt that is unknown without a time limit, grows, and counts after a day', () => {

@@ -133,13 +133,16 @@ describe('the plan after a look-up', () => {
 
   it('waits as long as an attempt may take money', () => {
     const { outcome, transition, unmatched } = plan(closing, [on(IN_PROGRESS)]);
-    expect(outcome).toStrictEqual({ type: 'retry', counted: false, afterMs: 4_000, reason: 'fake a-1: paying' });
+    expect(outcome).toStrictEqual({
+      ...{ type: 'retry', counted: false, answers: 'clear' },
+      ...{ afterMs: 4_000, reason: 'fake a-1: paying' },
+    });
     expect([transition, unmatched]).toEqual([undefined, []]);
   });
 
   it('says that nobody was asked while the provider is paused', () => {
     const paused = { ...UNKNOWN, paused: true };
-    expect(plan(closing, [on(paused)]).outcome).toMatchObject({ type: 'retry', counted: false, unasked: true });
+    expect(plan(closing, [on(paused)]).outcome).toMatchObject({ type: 'retry', counted: false, answers: 'none' });
   });
 
   it('leaves the back-off to the engine for a wait that counts', () => {

@@ -54,7 +54,7 @@ describe('a refund', () => {
     [{ type: 'REFUNDED', refundId: 'r', evidence: {} }, 0, { type: 'refunded', refundId: 'r' }],
     [{ type: 'PENDING' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
     [{ type: 'PENDING' }, 120_000, { type: 'retry', counted: false, afterMs: 60_000 }],
-    [{ type: 'PENDING' }, 7_200_000, { type: 'retry', counted: false, afterMs: 600_000 }],
+    [{ type: 'PENDING' }, 7_200_000, { type: 'retry', counted: false, afterMs: 600_000, answers: 'clear' }],
     [{ type: 'UNKNOWN', reason: 'down' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 299_999, { type: 'retry', counted: false, afterMs: 5_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 3_599_999, { type: 'retry', counted: false, afterMs: 15_000 }],
@@ -65,7 +65,7 @@ describe('a refund', () => {
     [
       { type: 'UNKNOWN', reason: 'p', retryAfterMs: 5_000, paused: true },
       86_400_001,
-      { counted: false, unasked: true },
+      { counted: false, answers: 'none' },
     ],
     [{ type: 'REJECTED', reason: 'poor' }, 0, { type: 'retry', counted: true }],
     [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true, reason: 'add it' }],

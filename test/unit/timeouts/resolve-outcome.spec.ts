@@ -34,8 +34,13 @@ describe('what is written for an outcome', () => {
 
   it('says that nobody was asked, so that the day until waits count begins anew', () => {
     const budget = { attempts: 0, maxAttempts: 3, random: 0.5 };
-    expect(resolveOutcome({ ...uncounted, unasked: true }, budget)).toMatchObject({ unasked: true });
-    expect(resolveOutcome(uncounted, budget)).not.toHaveProperty('unasked');
+    expect(resolveOutcome({ ...uncounted, answers: 'none' }, budget)).toMatchObject({ answers: 'none' });
+    expect(resolveOutcome(uncounted, budget)).not.toHaveProperty('answers');
+  });
+
+  it('forgets failures after a clear answer', () => {
+    const clear = resolveOutcome({ ...uncounted, answers: 'clear' }, { attempts: 2, maxAttempts: 3, random: 0.5 });
+    expect(clear).toMatchObject({ type: 'retry', attempts: 0, answers: 'clear' });
   });
 
   it('is parked if, and only if, the failure counts and uses up the budget', () => {
