@@ -16,7 +16,7 @@ import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 interface PagesDependencies {
   readonly kind: string;
   readonly queries: SettlementQueries;
-  readonly settler: Pick<TimeoutSettler, 'settle'>;
+  readonly settler: Pick<TimeoutSettler, 'settle' | 'findsAny'>;
   readonly lookups: Pick<ExternalLookups, 'lookUp'>;
   readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly clock: Clock;
@@ -51,9 +51,7 @@ export class OverduePages {
     if (this.deps.isPaused()) return { rows: 0, next: undefined };
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
-    const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
-    await this.settleSelection(selection, current, cause);
-    const { rows, costMs } = selection;
+    const { rows, costMs } = await this.readPage(current, marginMs, cause);
     const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
@@ -65,6 +63,23 @@ export class OverduePages {
     if (this.deps.isPaused()) return;
     const range = this.window.newest(this.deps.databaseClock.nowMs());
     await this.settleSelection(new OverdueSelection({ range, marginMs: 0, cause }, this.deps), range, cause);
+  }
+
+  /** Mostly nothing is overdue. Then a range costs one statement, and no transaction. */
+  private async readPage(range: ScanRange, marginMs: number, cause: TimeoutCause): Promise<OverdueSelection> {
+    const selection = new OverdueSelection({ range, marginMs, cause }, this.deps);
+    const isBeginning = range.from.key === '';
+    if (!isBeginning || (await this.isAnyIn(selection, range))) await this.settleSelection(selection, range, cause);
+    return selection;
+  }
+
+  private async isAnyIn(selection: OverdueSelection, range: ScanRange): Promise<boolean> {
+    try {
+      return await selection.isAnyThere(this.deps.settler);
+    } catch (error) {
+      this.window.failed(range, selection.costMs);
+      throw error;
+    }
   }
 
   private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {
@@ -119,15 +134,27 @@ class OverdueSelection implements BatchSelection {
     return this.page.cause;
   }
 
+  /** Asks without locking anything. */
+  isAnyThere(settler: Pick<TimeoutSettler, 'findsAny'>): Promise<boolean> {
+    return this.timed(settler.findsAny(this.deps.queries.anyOverdue, this.values));
+  }
+
   async lock(tx: EntityManager): Promise<LockedRows> {
-    const { kind, queries, clock, pageSize, overdue } = this.deps;
-    const { range, marginMs } = this.page;
-    const beganAt = clock.monotonic();
-    this.rows = await tx
-      .query<OverdueRow[]>(queries.lockOverdue, [kind, marginMs, range.from.at, range.from.key, range.until, pageSize])
-      .finally(() => (this.costMs = clock.monotonic() - beganAt));
+    const { queries, pageSize, overdue } = this.deps;
+    this.rows = await this.timed(tx.query<OverdueRow[]>(queries.lockOverdue, [...this.values, pageSize]));
     overdue.found(this.rows);
     return { due: this.rows };
+  }
+
+  private get values(): unknown[] {
+    const { range, marginMs } = this.page;
+    return [this.deps.kind, marginMs, range.from.at, range.from.key, range.until];
+  }
+
+  private timed<T>(reading: Promise<T>): Promise<T> {
+    const { clock } = this.deps;
+    const beganAt = clock.monotonic();
+    return reading.finally(() => (this.costMs = clock.monotonic() - beganAt));
   }
 }
 

@@ -41,6 +41,10 @@ describe('the sweep while somebody holds an old snapshot', () => {
   }
 
   function pagesOn(clock: ManualClock): OverduePages {
+    const findsAny = async (sql: string, values: unknown[]): Promise<boolean> => {
+      buffers += await buffersOf(database.dataSource.manager, sql, values);
+      return (await database.dataSource.query<unknown[]>(sql, values)).length > 0;
+    };
     const settle = (selection: BatchSelection): Promise<SettledBatch> =>
       ownTransaction(database.dataSource, async (tx) => {
         const query = async (sql: string, args: unknown[]): Promise<unknown> => {
@@ -56,7 +60,7 @@ describe('the sweep while somebody holds an old snapshot', () => {
     const plan = {
       kind: KIND,
       queries,
-      settler: { settle },
+      settler: { settle, findsAny },
       lookups: { lookUp: () => Promise.reject(new Error('nothing to look up')) },
       databaseClock: { nowMs: () => Date.now() },
       clock,

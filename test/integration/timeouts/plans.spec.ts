@@ -15,6 +15,13 @@ const STATEMENTS: [name: string, sql: string, types: string, args: string, index
     `'a.kind', 0, '-infinity', '', 'infinity', 100`,
     'timeout_due',
   ],
+  [
+    'anyOverdue',
+    settlement.anyOverdue,
+    'text, float8, timestamptz, text, timestamptz',
+    `'a.kind', 0, '-infinity', '', 'infinity'`,
+    'timeout_due',
+  ],
   ['upcoming', queries.upcoming, 'text, float8, int', `'a.kind', 2000, 100`, 'timeout_due'],
   ['find', queries.find, 'text, text', `'a.kind', 'key-7'`, 'timeout_pkey'],
   ['pending', queries.pending, 'text, text, int', `'a.kind', 'key-7', 10`, 'timeout_pkey'],
