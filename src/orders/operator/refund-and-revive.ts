@@ -35,7 +35,6 @@ import {
 } from '../model/transition';
 import { moneyReceived } from '../model/money';
 import { type StockShortage } from '../../inventory';
-import { UnmatchedRows } from '../unmatched/unmatched-payment';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
@@ -257,7 +256,6 @@ export class ReviveOrder {
     private readonly transaction: OrderTransaction,
     private readonly unmatched: HandleUnmatched,
     private readonly found: NoteUnmatchedMoney,
-    private readonly rows: UnmatchedRows,
   ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
@@ -269,16 +267,15 @@ export class ReviveOrder {
   }
 
   private async decide({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<ReviveOrderResult> {
-    const { transaction, unmatched, found, rows } = this;
+    const { transaction, unmatched, found } = this;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid, 'revival'));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'already-paid')
       return { outcome: 'already-paid', order: await transaction.view(tx, order.id) };
-    if (!(await unmatched.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
+    if (!(await unmatched.reviveWith(order, decision.attempts, { tx, by, now }, { by, reason }))) {
       return { outcome: 'rejected', code: 'OUT_OF_STOCK', shortages: await this.shortagesOf(tx, order.id) };
     }
-    await rows.reviveLate(tx, order.id, { by, reason });
     return { outcome: 'revived', order: await transaction.view(tx, order.id) };
   }
 

@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
 import { TimeoutScheduler } from '../../timeouts';
-import { applyStep } from '../sql/order-transaction';
+import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
 import { moneyReceived, isPaidByReports } from '../model/money';
 import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
@@ -22,6 +22,7 @@ import {
 } from '../model/unmatched-money';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
 import { RefundRows } from './refunds';
+import { UnmatchedRows } from './unmatched-payment';
 
 /** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
 @Injectable()
@@ -32,6 +33,7 @@ export class HandleUnmatched {
     private readonly policies: OrderPolicies,
     private readonly refunds: RefundRows,
     private readonly found: NoteUnmatchedMoney,
+    private readonly rows: UnmatchedRows,
     private readonly providers: PaymentProviders,
   ) {}
 
@@ -154,14 +156,16 @@ export class HandleUnmatched {
     order: LockedOrder,
     attempts: readonly PaymentAttempt[],
     context: LockedContext,
-    reason = 'revived',
+    person?: Why,
   ): Promise<boolean> {
     const { tx, by, now } = context;
     if (!(await this.store.inventory.reserveAgain(tx, order.id))) return false;
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
-    const step = { by, now, reason, evidence, details: { reason: 'revived' } };
+    const step = { by, now, reason: person?.reason ?? 'revived', evidence, details: { reason: 'revived' } };
     await applyStep(this.store, tx, transition(order, 'PAID', step));
     await this.report(attempts, 'late', 'revived', context);
+    // Before the rows of payments that the order needs are closed, which says nothing of a person.
+    if (person) await this.rows.reviveLate(tx, order.id, person);
     // Payments that the revived order does not need are surplus, like any second payment.
     await this.execute({ ...order, status: 'PAID', version: order.version + 1 }, context);
     return true;

@@ -175,6 +175,14 @@ describe('the decisions of an operator about an order', () => {
       expect(await revive(orderId)).toMatchObject({ outcome: 'already-paid' });
     });
 
+    it('by a registered payment says who has revived it, too', async () => {
+      const orderId = await keptLate('revived-by', { attempt: desk.attempt('revived-by') });
+      expect(await revive(orderId)).toMatchObject({ outcome: 'revived' });
+      const sql = `SELECT reason, handling, resolved_by FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1`;
+      const revived = { reason: 'late', handling: 'revived', resolved_by: 'anna' };
+      expect(await desk.shop.dataSource.query(sql, [orderId])).toEqual([revived]);
+    });
+
     it('is rejected if the goods are sold, and changes nothing', async () => {
       const orderId = await keptLate('goods-gone', rare);
       const winner = await desk.placed(rare);
