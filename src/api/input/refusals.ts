@@ -196,7 +196,7 @@ export const PROBLEMS = {
     details: ({ skus }) => ({ skus }),
   }),
   IDEMPOTENCY_KEY_REUSED: refusal(422, 'The idempotency key was used for another order', {
-    sentence: () => 'this idempotency key was used for another order; use a new key for a new order',
+    sentence: () => 'this idempotency key was used for another order, or for one that was deleted since; use a new key',
   }),
   PAYMENT_NOT_BOOKABLE: refusal(422, 'The order cannot book this amount', {
     sentence: ({ amount, currency, orderCurrency }) =>

@@ -192,7 +192,8 @@ export class PlaceOrders {
     const rejections = new Map<string, PlaceRejection>();
     for (const { id, fingerprint, input } of drafts) {
       const { order_fingerprint: ofOrder = null, key_fingerprint: ofKey = null } = present.get(id) ?? {};
-      const isReused = input.idempotencyKey !== undefined && ofKey !== fingerprint;
+      // Of an order that was purged, the key may be left.
+      const isReused = input.idempotencyKey !== undefined && (ofKey !== fingerprint || ofOrder === null);
       if (isReused) rejections.set(id, { code: 'IDEMPOTENCY_KEY_REUSED' });
       else if (ofOrder !== fingerprint) rejections.set(id, { code: 'ORDER_EXISTS' });
     }

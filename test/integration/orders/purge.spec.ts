@@ -98,6 +98,19 @@ describe('purging data that finished long ago', () => {
     expect(left.map(({ id }) => id).sort()).toEqual([pending.id, closing.id].sort());
   });
 
+  it('leaves the idempotency key, which keeps an old request from placing the order again', async () => {
+    const order = await place({ idempotencyKey: 'sent-long-ago' });
+    await shop.cancel.execute({ orderId: order.id });
+    await sql(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, order.id);
+    await send();
+    await age(order.id);
+    await purgeOrders();
+    const [result] = await shop.place.execute([order]);
+    expect(result).toMatchObject({ outcome: 'rejected', code: 'IDEMPOTENCY_KEY_REUSED' });
+    expect(await rowsOf(order.id)).toEqual({});
+    await sql(`DELETE FROM ${SCHEMA}.idempotency_key`);
+  });
+
   const timeout = (kind: string, key: string, state = 'pending') =>
     `INSERT INTO ${SCHEMA}.timeout (kind, key, generation, due_at, next_attempt_at, state)
      VALUES ('${kind}', ${key}, 1, now() + interval '1 day', now() + interval '1 day', '${state}')`;
