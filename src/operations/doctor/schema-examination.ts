@@ -311,7 +311,10 @@ async function readOwnTables(dataSource: DataSource, schema: string): Promise<Ow
     const absent = columns.split(' ').filter((column) => there && !there.includes(column));
     return there ? absent.map((column) => `${name}.${column}`) : [name];
   });
-  const lacking = wanted.flatMap(([name, { rights = INSERTED }]) => {
+  // Each start reads which migrations were run.
+  const records = Object.keys(tables).filter((name) => name.endsWith('migrations'));
+  const needed = [...wanted, ...records.map((name) => [name, { rights: ['SELECT'] }] as const)];
+  const lacking = needed.flatMap(([name, { rights = INSERTED }]) => {
     const granted = tables[name]?.rights ?? rights;
     return rights.filter((right) => !granted.includes(right)).map((right) => `${right} on ${name}`);
   });

@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { SystemClock } from '../../clock';
 import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS } from '../../database';
 import { type DoctorLimits, noteRelease, type Notes } from './notes';
 
@@ -13,25 +14,47 @@ interface ServerDependencies {
   now(this: void): number;
 }
 
-const SERVER = `SELECT current_setting('server_version') AS version`;
+// Quick, because the limits are valid for it, too.
+const SERVER = `
+  SELECT current_setting('server_version') AS version, current_setting('statement_timeout') AS statement_timeout,
+         current_setting('transaction_timeout', true) AS transaction_timeout, quote_ident(current_user) AS user`;
 const READ_ONLY = `
-  SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, quote_ident(current_user) AS user,
-         quote_ident(current_database()) AS database
+  SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, sourcefile AS file,
+         quote_ident(current_user) AS user, quote_ident(current_database()) AS database
     FROM pg_settings WHERE name = 'default_transaction_read_only'`;
 const SESSIONS = `
   SELECT pid, usename AS "user", application_name AS application, state,
          extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
     FROM pg_stat_activity
    WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'
+     AND wait_event_type IS DISTINCT FROM 'Lock'
    ORDER BY xact_start LIMIT 1`;
 const PREPARED = `
   SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::float8 AS seconds
     FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared LIMIT 1`;
 /** What the role must have to see the sessions of other users. */
 const SEES_ALL = `SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees`;
+/** Of the server, the user, and the database: that which leaves the least. */
 const CONNECTIONS = `
-  SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS usable,
-         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
+  WITH session AS (SELECT * FROM pg_stat_activity WHERE backend_type = 'client backend')
+  SELECT * FROM (
+    SELECT 'the server' AS who, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS usable,
+           (SELECT count(*)::int FROM session) AS used
+    UNION ALL
+    SELECT 'the user ' || quote_ident(rolname), rolconnlimit, (SELECT count(*)::int FROM session WHERE usename = rolname)
+      FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0 AND NOT rolsuper
+    UNION ALL
+    SELECT 'the database ' || quote_ident(d.datname), datconnlimit, (SELECT count(*)::int FROM session s WHERE s.datname = d.datname)
+      FROM pg_database d WHERE d.datname = current_database() AND datconnlimit >= 0) AS limits
+   ORDER BY usable - used LIMIT 1`;
+/** Whoever holds a lock on a table of ours that keeps others from writing to it. */
+const LOCKERS = `
+  SELECT l.pid, c.relname AS "table", l.mode, coalesce(a.usename, 'unknown') AS "user", coalesce(a.application_name, '') AS application
+    FROM pg_locks l JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+    LEFT JOIN pg_stat_activity a USING (pid)
+   WHERE l.granted AND l.pid <> pg_backend_pid() AND c.relkind IN ('r', 'p')
+     AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+   ORDER BY l.pid, c.relname`;
 /** Of the sessions of instances with a pool of our own. A host gives its sessions its own name. */
 const RELEASES = `
   SELECT DISTINCT NULLIF(split_part(application_name, '/', 2), '') AS release, COALESCE(host(client_addr), 'an unknown host') AS host
@@ -62,6 +85,7 @@ export class ServerExamination {
     if (this.deps.prepares) await notes.examine('pooler', () => this.pooler());
     await notes.examine('clocks', () => this.clocks());
     await notes.examine('transactions', () => this.transactions());
+    await notes.examine('locks', () => this.locks());
     await notes.examine('connections', () => this.connections());
     await notes.examine('dead rows', () => this.deadRows());
     await notes.examine('releases', () => this.releases());
@@ -73,9 +97,20 @@ export class ServerExamination {
   }
 
   private async server(): Promise<void> {
-    const [server] = await this.query<{ version: string; isReadOnly: boolean }>(SERVER);
+    const [server] = await this.query<ServerFacts>(SERVER);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
+    if (server) this.timeLimits(server);
     await noteReadOnly(this.deps.dataSource, this.notes);
+  }
+
+  private timeLimits({ user, ...limits }: ServerFacts): void {
+    for (const name of ['statement_timeout', 'transaction_timeout'] as const) {
+      const ms = LIMIT_IN_MS.exec(limits[name] ?? '0');
+      if (!ms || Number(ms[1]) === 0 || Number(ms[1]) >= LEAST_LIMIT_MS) continue;
+      const seen = `${name} is ${limits[name]} for ${user}, so that statements are canceled that need longer.`;
+      const remedy = `It may be set for the user, the database, or the server. Run as an administrator: ALTER ROLE ${user} SET ${name} = 0;`;
+      this.notes.error('statement-limit', seen, remedy);
+    }
   }
 
   /** A pooler of transactions gives two connections one session, or one connection several. Others never do. */
@@ -133,17 +168,34 @@ export class ServerExamination {
     }
   }
 
+  /** A lock that is held for a moment, as by a vacuum, is none. */
+  private async locks(): Promise<void> {
+    const { schema } = this.deps;
+    const before = await this.query<Locker>(LOCKERS, [schema]);
+    if (before.length === 0) return;
+    await new SystemClock().sleep(LOCK_MS);
+    const isHeld = (one: Locker): boolean => before.some(({ pid, table }) => pid === one.pid && table === one.table);
+    for (const { pid, table, mode, user, application } of (await this.query<Locker>(LOCKERS, [schema])).filter(
+      isHeld,
+    )) {
+      const seen = `A session holds a ${mode} on ${schema}.${table}, for which everybody waits (pid ${pid}, user ${user}, application "${application}").`;
+      const remedy = `Look what it does, and end it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
+      this.notes.error('table-locked', seen, remedy);
+    }
+  }
+
   private async connections(): Promise<void> {
     const { poolSize } = this.deps;
-    const [row] = await this.query<{ usable: number; used: number }>(CONNECTIONS);
-    const { usable = 0, used = 0 } = row ?? {};
+    const [row] = await this.query<{ who: string; usable: number; used: number }>(CONNECTIONS);
+    const { who = '', usable = 0, used = 0 } = row ?? {};
     this.notes.fact('connections', `${used} of ${usable} in use, pool of ${poolSize}`);
-    const remedy = `Lower DATABASE_POOL_SIZE, or raise max_connections above instances × pool size (docs/scale.md).`;
+    const limit = who === 'the server' ? 'max_connections' : `the CONNECTION LIMIT of ${who}`;
+    const remedy = `Lower DATABASE_POOL_SIZE, or raise ${limit} above instances × pool size (docs/scale.md).`;
     if (poolSize > usable) {
-      const seen = `The pool of one instance may open ${poolSize} connections, but the server allows ${usable}.`;
+      const seen = `The pool of one instance may open ${poolSize} connections, but ${who} allows ${usable}.`;
       this.notes.error('pool-too-large', seen, remedy);
     } else if (usable - used < poolSize) {
-      const seen = `${usable - used} of ${usable} connections are free, fewer than one more pool of ${poolSize}.`;
+      const seen = `${usable - used} of ${usable} connections of ${who} are free, fewer than one more pool of ${poolSize}.`;
       this.notes.warning('connections-scarce', seen, remedy);
     }
   }
@@ -164,11 +216,38 @@ export class ServerExamination {
   }
 }
 
+interface ServerFacts {
+  readonly version: string;
+  readonly statement_timeout: string;
+  /** Null before PostgreSQL 17. */
+  readonly transaction_timeout: string | null;
+  readonly user: string;
+}
+
+/** PostgreSQL shows whole seconds in a larger unit. */
+const LIMIT_IN_MS = /^(\d+)(?:ms)?$/;
+
+/** The slowest statement of a quiet start takes a tenth of it. */
+const LEAST_LIMIT_MS = 1_000;
+
+/** Between two looks. */
+const LOCK_MS = 1_000;
+
+interface Locker {
+  readonly pid: number;
+  readonly table: string;
+  readonly mode: string;
+  readonly user: string;
+  readonly application: string;
+}
+
 interface ReadOnlyFacts {
   readonly isStandby: boolean;
   readonly isSetting: boolean;
   /** Where the setting comes from, in PostgreSQL's words. */
   readonly source: string;
+  /** If it is in one, and the user may know that. */
+  readonly file: string | null;
   readonly user: string;
   readonly database: string;
 }
@@ -182,19 +261,32 @@ export async function noteReadOnly(dataSource: DataSource, notes: Notes): Promis
   } else if (facts?.isSetting) {
     const seen = `default_transaction_read_only is on (source: ${facts.source}), so the database takes no writes.`;
     const why = 'Find out who has set it, as hosted servers do when their disk is nearly full';
-    notes.error('database-read-only', seen, `${why}. Then run as an administrator: ${writableAgain(facts)}`);
+    notes.error('database-read-only', seen, `${why}. Then ${writableAgain(facts)}`);
   }
   return facts !== undefined && (facts.isStandby || facts.isSetting);
 }
 
-function writableAgain({ source, user, database }: ReadOnlyFacts): string {
-  const reset = 'RESET default_transaction_read_only;';
-  const statements: Readonly<Record<string, string>> = {
-    user: `ALTER ROLE ${user} ${reset}`,
-    database: `ALTER DATABASE ${database} ${reset}`,
-    'database user': `ALTER ROLE ${user} IN DATABASE ${database} ${reset}`,
+/** Of an administrator, the session is read-only, too, and a statement cannot run together with another. */
+function writableAgain({ source, file, user, database }: ReadOnlyFacts): string {
+  const objects: Readonly<Record<string, string>> = {
+    user: `ROLE ${user}`,
+    database: `DATABASE ${database}`,
+    'database user': `ROLE ${user} IN DATABASE ${database}`,
+    global: 'ROLE ALL',
   };
-  return statements[source] ?? `ALTER SYSTEM ${reset} SELECT pg_reload_conf();`;
+  const object = objects[source];
+  if (object) {
+    const first = 'SET default_transaction_read_only = off;';
+    return `run as an administrator, one after the other: ${first} ALTER ${object} RESET default_transaction_read_only;`;
+  }
+  if (source === 'client') return 'take it out of DATABASE_URL or PGOPTIONS, and restart the service.';
+  if (source !== 'configuration file') return 'take it away from how the server is started, and restart that.';
+  const reset = 'ALTER SYSTEM RESET default_transaction_read_only;';
+  const where = file ?? 'postgresql.conf';
+  const edit = `take it out of ${where}, and run as an administrator: SELECT pg_reload_conf();`;
+  const byStatement = `run as an administrator, one after the other: ${reset} SELECT pg_reload_conf();`;
+  if (file === null) return `${byStatement} If it stays, ${edit}`;
+  return file.endsWith('postgresql.auto.conf') ? byStatement : edit;
 }
 
 interface Session {

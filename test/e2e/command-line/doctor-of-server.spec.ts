@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import { type DoctorReport } from '../../../src/operations';
 import { runJson } from '../../support/command-line';
 import { createDatabase, onServer, type TestDatabase, urlOf } from '../../support/database';
@@ -19,6 +20,13 @@ describe('the doctor finds, of the database server,', () => {
     const url = new URL(database.url);
     [url.username, url.password] = [user, password];
     return url.href;
+  };
+  /** One statement after the other. */
+  const inSession = async (url: string, ...statements: readonly string[]): Promise<void> => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    for (const statement of statements) await client.query(statement);
+    await client.end();
   };
   const find = (id: string, { findings }: DoctorReport) => findings.find((one) => one.id === id);
 
@@ -72,6 +80,19 @@ describe('the doctor finds, of the database server,', () => {
     expect(found).not.toContain('migrations-pending');
   });
 
+  it('4. that the record of migrations cannot be read, as each start does', async () => {
+    const user = `starter_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
+    for (const what of ['ALL TABLES', 'ALL SEQUENCES'])
+      await database.dataSource.query(`GRANT ALL ON ${what} IN SCHEMA order_timeout TO ${user}`);
+    await database.dataSource.query(`GRANT USAGE ON SCHEMA order_timeout TO ${user}`);
+    await database.dataSource.query(`REVOKE SELECT ON order_timeout.order_timeout_migrations FROM ${user}`);
+    const found = find('database-rights', await examine(urlAs(user, 'right')));
+    await database.dataSource.query(`DROP OWNED BY ${user}`);
+    await onServer(`DROP ROLE ${user}`);
+    expect(found?.seen).toContain(' lacks SELECT on order_timeout_migrations in schema');
+  });
+
   it('4. rights without those of the tables that only the owner writes', async () => {
     const user = `service_${randomUUID().slice(0, 8)}`;
     await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
@@ -93,13 +114,41 @@ describe('the doctor finds, of the database server,', () => {
       await onServer(`ALTER ${which} SET default_transaction_read_only = on`);
       const found = find('database-read-only', await examine(url));
       expect(found?.seen).toContain('default_transaction_read_only');
-      const [, statement = ''] = /(ALTER [^;]*;)/.exec(found?.remedy ?? '') ?? [];
-      statements.push(statement);
-      await onServer(statement);
+      const [, first = '', second = ''] = /(SET [^;]*;) (ALTER [^;]*;)/.exec(found?.remedy ?? '') ?? [];
+      statements.push(second);
+      await inSession(url, first, second);
       expect(find('database-read-only', await examine(url))).toBeUndefined();
     }
     await onServer(`DROP ROLE ${user}`);
     expect(new Set(statements).size).toBe(3);
+    const own = await examine(`${database.url}?options=-c%20default_transaction_read_only%3Don`);
+    expect(find('database-read-only', own)?.remedy).toContain('take it out of DATABASE_URL');
+  });
+
+  it('22. a session that keeps others from writing, and tells how to end it', async () => {
+    const runner = database.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('LOCK TABLE order_timeout.order_history IN SHARE MODE');
+    const found = find('table-locked', await examine(database.url));
+    expect(found?.seen).toContain('a ShareLock on order_timeout.order_history');
+    const [statement = ''] = /SELECT pg_terminate_backend[^;]*;/.exec(found?.remedy ?? '') ?? [];
+    await onServer(statement);
+    await runner.release();
+    expect(find('table-locked', await examine(database.url))).toBeUndefined();
+  });
+
+  it('22. limits of its user that are too low, for statements and for connections', async () => {
+    const user = `limited_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right' CONNECTION LIMIT 5`);
+    await onServer(`ALTER ROLE ${user} SET statement_timeout = '900ms'`);
+    const report = await examine(urlAs(user, 'right'));
+    const [statement = ''] = /ALTER ROLE [^;]*;/.exec(find('statement-limit', report)?.remedy ?? '') ?? [];
+    await onServer(statement);
+    const after = await examine(urlAs(user, 'right'));
+    await onServer(`DROP ROLE ${user}`);
+    expect(find('pool-too-large', report)?.remedy).toContain(`the CONNECTION LIMIT of the user ${user}`);
+    expect(find('statement-limit', report)?.seen).toContain('statement_timeout is 900ms');
+    expect(find('statement-limit', after)).toBeUndefined();
   });
 
   it('34. a trigger of somebody else, and not those of the package', async () => {
