@@ -167,7 +167,7 @@ const PAUSE_MS = 250;
 /**
  * Moves messages that can never be processed to the parked queue, with the reason in their headers. Publishes a copy
  * and waits for its confirm before it acknowledges the original, because dead-lettering alone could not carry the
- * reason.
+ * reason. If no queue takes it, it is declared again; until then the original stays in its own queue.
  */
 export class ParkedQueue {
   private readonly logger = new Logger(ParkedQueue.name);
@@ -176,41 +176,55 @@ export class ParkedQueue {
     private readonly publisher: ConfirmedPublisher,
     private readonly names: TopologyNames,
     private readonly clock: Clock,
+    /** Declares the parked queue with its binding. */
+    private readonly declare: () => Promise<void>,
   ) {}
 
   async park(delivery: Delivery, { code, reason }: ParkReason): Promise<void> {
     const { fields, properties } = delivery.message;
     const mark = { 'x-ot-error-code': code, 'x-ot-error-reason': reason.slice(0, MAX_REASON) };
-    this.logger.warn(`parked a message of "${fields.routingKey}" [${code}]: ${reason}`);
     const copy = {
+      mandatory: true,
       exchange: this.names.parked,
       routingKey: shortString(fields.routingKey),
       body: delivery.body,
       messageId: shortString(String(properties.messageId ?? `${fields.consumerTag ?? ''}:${fields.deliveryTag}`)),
       type: shortString(String(properties.type ?? fields.routingKey)),
     };
-    const isKept = await this.keep(
+    const end = await this.keep(
       delivery,
       { ...copy, headers: { ...withoutTransportHeaders(delivery.headers), ...mark } },
       { ...copy, headers: { ...mark, 'x-ot-headers-dropped': 'they cannot be encoded again' } },
     );
-    // Without the copy, the dead-letter exchange still keeps the message, but not the reason.
-    delivery.acknowledge(isKept ? 'ack' : 'dead-letter');
+    const what = `a message of "${fields.routingKey}" [${code}]: ${reason}`;
+    if (end === 'requeue')
+      this.logger.error(`no queue is behind ${this.names.parked}, so it stays where it is: ${what}`);
+    else this.logger.warn(`parked ${what}`);
+    delivery.acknowledge(end);
   }
 
-  /** Publishes until the broker confirms. Uses `bare` once `copy` cannot be encoded. */
-  private async keep(delivery: Delivery, copy: Publication, bare: Publication): Promise<boolean> {
+  /**
+   * Publishes until the broker confirms. Uses `bare` once `copy` cannot be encoded. Without the copy, the dead-letter
+   * exchange still keeps the message, but not the reason.
+   */
+  private async keep(
+    delivery: Delivery,
+    copy: Publication,
+    bare: Publication,
+  ): Promise<'ack' | 'dead-letter' | 'requeue'> {
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
     for (let wanted = copy; ;) {
       const [outcome] = await this.publisher.publish([wanted]);
-      if (outcome === 'confirmed') return true;
-      if (outcome === 'too-large') return false;
+      if (outcome === 'confirmed') return 'ack';
+      if (outcome === 'too-large') return 'dead-letter';
       if (outcome === 'unencodable') {
-        if (wanted === bare) return false;
+        if (wanted === bare) return 'dead-letter';
         wanted = bare;
         continue;
       }
-      if (delivery.isAcknowledged || this.clock.monotonic() >= endsAt) return false;
+      const isReturned = outcome === 'returned';
+      if (delivery.isAcknowledged || this.clock.monotonic() >= endsAt) return isReturned ? 'requeue' : 'dead-letter';
+      if (isReturned) await this.declare().catch(() => undefined);
       await this.clock.sleep(PAUSE_MS);
     }
   }

@@ -61,7 +61,7 @@ export class RabbitClient {
     const declare = (connection: RabbitConnection) => this.declare(connection, this.beforeWakeUps);
     this.publisher = this.publisherOn(this.publishing, (connection) => this.declare(connection, []));
     this.wakeUpPublisher = this.publisherOn(this.waking, declare);
-    this.parked = new ParkedQueue(this.publisher, this.names, clock);
+    this.parked = new ParkedQueue(this.publisher, this.names, clock, () => this.declare(this.publishing, []));
     // On a channel of its own: the broker closes it if our user may not publish to the default exchange.
     this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
     this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock);

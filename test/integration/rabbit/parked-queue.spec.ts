@@ -61,6 +61,23 @@ describe('the parked queue', () => {
     },
   );
 
+  it.each([
+    ['lost its binding', () => channel.unbindQueue(PARKED, PARKED, '')],
+    ['was deleted', () => channel.deleteQueue(PARKED)],
+  ])('gets what is parked after it %s', async (_what, breakIt) => {
+    client.consume({
+      queue: 'in',
+      prefetch: 10,
+      declare: (own) => own.assertQueue('in').then(() => undefined),
+      onDelivery: (delivery) => void client.parked.park(delivery, { code: 'UNKNOWN_COMMAND', reason: 'no handler' }),
+    });
+    await start();
+    await breakIt();
+    channel.sendToQueue('in', Buffer.from('{}'));
+    await until(async () => (await channel.get(PARKED)) !== false);
+    expect((await channel.checkQueue('in')).messageCount).toBe(0);
+  });
+
   it('is limited by the shipped policy if an earlier release declared it', async () => {
     await channel.assertQueue(PARKED, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
     const definition = { 'queue-leader-locator': 'balanced', 'delivery-limit': 1_000_000_000 };

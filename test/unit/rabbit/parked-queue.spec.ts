@@ -21,7 +21,8 @@ function setup(outcomes: readonly PublishOutcome[], properties: object = {}, rea
       return [outcomes[Math.min(published.length, outcomes.length) - 1]];
     },
   } as unknown as ConfirmedPublisher;
-  const queue = new ParkedQueue(publisher, new TopologyNames('ot'), clock);
+  const declare = jest.fn(() => Promise.resolve());
+  const queue = new ParkedQueue(publisher, new TopologyNames('ot'), clock, declare);
   const parking = queue.park(delivery, { code: 'UNKNOWN_COMMAND', reason });
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -30,7 +31,7 @@ function setup(outcomes: readonly PublishOutcome[], properties: object = {}, rea
     }
     await settled();
   };
-  return { clock, delivery, published, parking, pass, acknowledgment: () => calls.map(([call]) => call) };
+  return { clock, delivery, published, declare, parking, pass, acknowledgment: () => calls.map(([call]) => call) };
 }
 
 describe('a message that is parked', () => {
@@ -46,6 +47,7 @@ describe('a message that is parked', () => {
     expect(published).toEqual([
       {
         exchange: 'ot.parked',
+        mandatory: true,
         routingKey: 'order.payment',
         body: Buffer.from('{}'),
         messageId: 'm-1',
@@ -64,15 +66,26 @@ describe('a message that is parked', () => {
     expect(acknowledgment()).toEqual(['ack']);
   });
 
-  it.each(['nacked', 'returned', 'unknown'] as const)('is dead-lettered if its copy stays %s', async (outcome) => {
+  it.each([
+    ['nacked', 'dead-lettered', 'dead-letter'],
+    ['unknown', 'dead-lettered', 'dead-letter'],
+    ['returned', 'left in its own queue', 'requeue'],
+  ] as const)('whose copy stays %s is %s', async (outcome, _what, end) => {
     const { clock, pass, parking, delivery, acknowledgment } = setup([outcome]);
     const acknowledge = jest.spyOn(delivery, 'acknowledge');
     await pass(14_000);
     expect(acknowledgment()).toEqual([]);
     await pass(1_500);
     await parking;
-    expect(acknowledge.mock.calls).toEqual([['dead-letter']]);
+    expect(acknowledge.mock.calls).toEqual([[end]]);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('has its queue declared again if none takes it', async () => {
+    const { declare, pass, acknowledgment } = setup(['returned', 'confirmed']);
+    await pass(500);
+    expect(declare).toHaveBeenCalledTimes(1);
+    expect(acknowledgment()).toEqual(['ack']);
   });
 
   it('is left alone if it was acknowledged in the meantime', async () => {
