@@ -266,7 +266,12 @@ export class BrokerExamination {
 
   private async parked(inspection: BrokerInspection): Promise<void> {
     const { parked } = this.deps.client.names;
-    const { messages = 0 } = (await inspection.queue(parked)) ?? {};
+    const facts = await inspection.queue(parked);
+    if (!facts) {
+      const remedy = 'Restart an instance: it declares it. So does the next message that is parked.';
+      return this.notes.warning('queue-missing', `The queue ${parked} is missing.`, remedy);
+    }
+    const { messages } = facts;
     if (messages === 0) return;
     const remedy = 'See why: order-timeout parked list messages (docs/runbook.md, "Parked messages").';
     this.notes.warning('parked-messages', `The queue ${parked} holds ${messages} messages.`, remedy);

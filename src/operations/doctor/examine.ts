@@ -158,7 +158,7 @@ class ManagementExamination {
     this.deadLetters(listed);
     await notes.examine('policies of exchanges', () => this.exchangePolicies());
     await notes.examine('listeners', () => this.listeners(listed));
-    await notes.examine('commands', () => this.commands(listed));
+    await notes.examine('commands', () => this.bindings(listed));
     await notes.examine('alarms', () => this.alarms());
     await notes.examine('releases of the instances', () => this.releases());
   }
@@ -224,12 +224,18 @@ class ManagementExamination {
     }
   }
 
-  private async commands(queues: readonly ListedQueue[]): Promise<void> {
-    const { commands } = this.names;
-    if (!queues.some(({ name }) => name === commands) || (await this.api.queuesBehind(commands)).includes(commands))
-      return;
-    const seen = `The queue ${commands} is not bound to the exchange ${commands}, so the broker drops every command.`;
-    this.notes.error('commands-unbound', seen, 'Restart one instance of the service, which binds it again.');
+  /** Of the queues of commands and of parked messages, each behind the exchange of its name. */
+  private async bindings(queues: readonly ListedQueue[]): Promise<void> {
+    const { commands, parked } = this.names;
+    for (const [id, queue, dropped] of [
+      ['commands-unbound', commands, 'every command'],
+      ['parked-unbound', parked, 'what it parks itself'],
+    ] as const) {
+      const isThere = queues.some(({ name }) => name === queue);
+      if (!isThere || (await this.api.queuesBehind(queue)).includes(queue)) continue;
+      const seen = `The queue ${queue} is not bound to the exchange ${queue}, so the broker drops ${dropped}.`;
+      this.notes.error(id, seen, 'Restart one instance of the service, which binds it again.');
+    }
   }
 
   private async alarms(): Promise<void> {

@@ -153,11 +153,15 @@ export class SchemaExamination {
   }
 
   private async orders(): Promise<void> {
-    const { withoutTimeout, withoutOrder } = await findPieces(this.deps.dataSource, this.deps.schema);
+    const { withoutTimeout, withoutOrder, refunds } = await findPieces(this.deps.dataSource, this.deps.schema);
     const where = 'docs/runbook.md, "An order is incomplete"';
     if (withoutTimeout.count > 0) {
       const seen = `${withoutTimeout.count} undecided orders have no timeout (${withoutTimeout.ids.join(', ')}), so nothing closes them.`;
       this.notes.error('orders-without-timeout', seen, `Schedule their timeouts again (${where}).`);
+    }
+    if (refunds.count > 0) {
+      const seen = `${refunds.count} refunds have no timeout (${refunds.ids.join(', ')}), so nobody asks for them.`;
+      this.notes.error('refunds-without-timeout', seen, `Schedule their timeouts again (${where}).`);
     }
     if (withoutOrder.count > 0) {
       const seen = `Stock is reserved for ${withoutOrder.count} orders that do not exist or have ended (${withoutOrder.ids.join(', ')}).`;

@@ -20,6 +20,8 @@ interface Pieces {
   /** Orders that nothing will close. */
   readonly withoutTimeout: Incomplete;
   readonly withoutOrder: Incomplete;
+  /** Refunds that nobody asks for. */
+  readonly refunds: Incomplete;
 }
 
 const COUNT = `SELECT count(*)::int AS count, COALESCE((array_agg(id ORDER BY id))[1:3], '{}') AS ids`;
@@ -38,7 +40,12 @@ export async function findPieces(dataSource: DataSource, schema: string): Promis
       WHERE NOT EXISTS (SELECT 1 FROM ${schema}.orders o
                          WHERE o.id = held.id AND o.status NOT IN ('CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'))`,
   );
-  return { withoutTimeout, withoutOrder };
+  const [refunds] = await ownQuery<[Incomplete]>(
+    dataSource,
+    `${COUNT} FROM (SELECT number AS id FROM ${schema}.refund WHERE status = 'PENDING') r
+      WHERE NOT ${timeoutExists(schema, `'${PAYMENT_REFUND}'`, 'r.id')}`,
+  );
+  return { withoutTimeout, withoutOrder, refunds };
 }
 
 interface Waiting {

@@ -137,19 +137,22 @@ describe('the doctor finds beside a service', () => {
     ]);
   });
 
-  it('36. a command queue that is not bound, so that the broker drops commands', async () => {
-    const { commands } = new TopologyNames(PREFIX);
+  it.each([
+    ['command', 'commands', '#'],
+    ['parked', 'parked', ''],
+  ] as const)('36. a %s queue that is not bound, so that the broker drops messages', async (_what, name, key) => {
+    const queue = new TopologyNames(PREFIX)[name];
     const connection = await connect(service.vhost.url);
     const channel = await connection.createChannel();
     const isFound = async (): Promise<boolean> => {
       const managed = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
       const { findings } = await runJson<DoctorReport>(managed, 'doctor');
-      return findings.some(({ id, seen }) => id === 'commands-unbound' && seen.includes(commands));
+      return findings.some(({ id, seen }) => id === `${name}-unbound` && seen.includes(queue));
     };
     expect(await isFound()).toBe(false);
-    await channel.unbindQueue(commands, commands, '#');
+    await channel.unbindQueue(queue, queue, key);
     expect(await isFound()).toBe(true);
-    await channel.bindQueue(commands, commands, '#');
+    await channel.bindQueue(queue, queue, key);
     await connection.close();
   });
 
