@@ -11,13 +11,14 @@ import {
   isSamePayment,
   isSameRow,
   isSettledReport,
+  isUnconfirmed,
   type PaymentAttempt,
   withStatus,
   isUndecided,
 } from '../model/order';
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
 import { refundTimeout } from '../model/new-order';
-import { neededPayments } from '../model/decide-claim';
+import { isPaidBy, neededPayments } from '../model/decide-claim';
 import { SettledPayments } from '../sql/handled-payments';
 import {
   type UnmatchedPayment,
@@ -333,9 +334,19 @@ export function heldAttempt(
   // The row has the key of its attempt, which may have got its account later.
   const own = order.attempts.find((attempt) => isSameRow(attempt, payment));
   const names = { ...namesOf(payment), ...(own ? { merchantAccount: accountOfAttempt(own) } : {}) };
-  const needed = order.status === 'PAID' && status === 'PAID' ? neededPayments(order) : [];
   const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
-  return order.attempts.find((attempt) => isMeant(attempt) && !needed.includes(attempt));
+  return order.attempts.find(
+    (attempt) => isMeant(attempt) && !(status === 'PAID' && staysPaid(order, attempt, payment)),
+  );
+}
+
+/** A part of a PAID order that has too little does not pay it, but a mere report says nothing of what a provider has confirmed. */
+function staysPaid(order: LockedOrder, attempt: PaymentAttempt, { source }: UnmatchedPayment): boolean {
+  if (order.status !== 'PAID') return false;
+  return (
+    isPaidBy(order, attempt) ||
+    (source === 'report' && !isUnconfirmed(attempt) && neededPayments(order).includes(attempt))
+  );
 }
 
 /** Pure: whether the row is about money of a reference that no order had registered. */

@@ -245,6 +245,22 @@ describe('a payment that a person has settled', () => {
     expect(await desk.statusOf(orderId)).toBe('PAID');
   });
 
+  it.each([
+    ['price', 1_999, []],
+    ['rest', 999, ['amount-mismatch kept']],
+  ])('is not refunded and pays nothing if it is a part of a PAID order, before the %s', async (what, rest, rows) => {
+    const [low, full, orderId] = [`s-low ${what}`, `s-full ${what}`, await desk.placed()];
+    for (const one of [low, full]) await desk.shop.register.execute({ orderId, ...desk.attempt(one) });
+    await desk.report(orderId, low, 1_999);
+    await desk.confirm(orderId, low, 1_000);
+    await settlePayment(low, 'amount-mismatch');
+    expect(await refund(orderId, low)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+    await desk.confirm(orderId, full, rest);
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual([`${full} PAID`, `${low} SETTLED`]);
+    expect(await refundsOf(orderId)).toEqual([]);
+    expect([await desk.rowsOf(low), await desk.rowsOf(full)]).toEqual([['amount-mismatch settled'], rows]);
+  });
+
   it('leaves a paid order with too little, which a person is told', async () => {
     const orderId = await desk.placed({ attempt: desk.attempt('s-short') });
     await desk.shop.register.execute({ orderId, ...desk.attempt('s-false') });
