@@ -115,6 +115,9 @@ export class EndOrder {
       case 'CANCELLED':
         return { outcome: 'already-cancelled', order: await this.transaction.view(tx, order.id) };
       default:
+        // Its cancellation has refunded a part.
+        if (order.status !== 'PAID' && order.closingReason === 'cancelled')
+          return { outcome: 'already-cancelled', order: await this.transaction.view(tx, order.id) };
         return { outcome: 'rejected', code: 'ORDER_NOT_CANCELLABLE', status: order.status };
     }
   }

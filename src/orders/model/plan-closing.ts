@@ -284,7 +284,7 @@ function endOf({ closingReason }: Pick<LockedOrder, 'closingReason'>): 'CLOSED' 
 }
 
 /** Whether the part of the price that an order has is refunded when it ends. Who cancels it has decided that. */
-function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, partial: PartialPolicy): boolean {
+export function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, partial: PartialPolicy): boolean {
   return partial === 'refund-and-close' || (partial === 'park' && closingReason === 'cancelled');
 }
 

@@ -6,7 +6,8 @@ import { TimeoutScheduler } from '../../timeouts';
 import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
 import { moneyReceived, isPaidByReports } from '../model/money';
-import { type LockedOrder, isUndecided, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
+import { refundsPart } from '../model/plan-closing';
+import { type LockedOrder, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
@@ -75,16 +76,17 @@ export class HandleUnmatched {
 
   /**
    * Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names.
-   * Closes those rows when the rest has arrived.
+   * Closes those rows when the rest has arrived, and what said that a payment is not needed which the order now needs.
    */
   private async tellOfShortage(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type === 'nothing') return;
     if (money.type === 'sufficient') {
+      // Nearly all orders have one attempt, which was no part, and never too much.
+      if (order.attempts.length < 2) return;
       const needed = neededPayments(order);
-      // Nearly all orders are paid by one payment, which is no part.
-      if (needed.length > 1) await this.store.contested.completeParts(tx, needed);
-      return;
+      await this.store.contested.completeParts(tx, needed);
+      return this.store.contested.closeNeeded(tx, needed);
     }
     const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
@@ -107,9 +109,9 @@ export class HandleUnmatched {
   }
 
   /** How money that is not enough for its order is handled for now. */
-  handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
-    const waits = isUndecided(status) && autoClose && this.policies.of(merchantId).partialPayment !== 'park';
-    return waits ? 'waiting' : 'kept';
+  handlingOfPart(order: LockedOrder): UnmatchedHandling {
+    const isDecidedLater = order.status === 'CLOSING' || (order.status === 'PENDING' && order.autoClose);
+    return isDecidedLater && refundsPart(order, this.policies.of(order.merchantId).partialPayment) ? 'waiting' : 'kept';
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */

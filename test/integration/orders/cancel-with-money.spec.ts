@@ -40,8 +40,19 @@ describe('canceling an order that is paid in part', () => {
       await desk.confirm(orderId, name('half'), 1_000);
       expect(await cancel(orderId)).toMatchObject({ outcome: 'cancelling' });
       await endsRefunded(orderId, name('half'));
+      expect(await cancel(orderId)).toMatchObject({ outcome: 'already-cancelled' });
       expect(await stockOf(desk.shop, 'apple')).toEqual(before);
       expect(await desk.rowsOf(name('half'))).toEqual(['amount-mismatch refunding']);
+    });
+
+    it('leaves a part that comes meanwhile to the cancellation, and not to a person', async () => {
+      const [unpaid, part] = [name('slow'), name('part')];
+      const orderId = await desk.placed({ merchantId, attempt: desk.attempt(unpaid) });
+      await desk.shop.register.execute({ orderId, ...desk.attempt(part) });
+      desk.shop.provider.answerQuery(unpaid, { type: 'PROCESSING' });
+      expect(await cancel(orderId)).toMatchObject({ outcome: 'cancelling' });
+      await desk.confirm(orderId, part, 1_000);
+      expect(await desk.rowsOf(part)).toEqual(['amount-mismatch waiting']);
     });
 
     it('refunds a part that only the look-ups of the cancellation find', async () => {

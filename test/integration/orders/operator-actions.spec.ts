@@ -3,7 +3,7 @@ import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/model/new-order';
 import { type DueTimeout } from '../../../src/timeouts';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { dueOf, eventsOf, SCHEMA, settle, settleUntilDone, stockOf, timeoutsOf } from './shop';
+import { dueOf, eventsOf, reconcile, SCHEMA, settle, settleUntilDone, stockOf, timeoutsOf } from './shop';
 
 describe('the decisions of an operator about an order', () => {
   let desk: OperatorDesk;
@@ -156,6 +156,17 @@ describe('the decisions of an operator about an order', () => {
         expect(await desk.rowsOf(second)).toEqual(['surplus adopted']);
       },
     );
+  });
+
+  it('is not asked about a payment that the order needs, because another one was less than reported', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('less') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('enough') });
+    await desk.report(orderId, 'less', 1_999);
+    await desk.report(orderId, 'enough', 1_999);
+    await reconcile(desk.shop, orderId, 900_000);
+    expect(await desk.rowsOf('enough')).toEqual(['surplus kept']);
+    await desk.confirm(orderId, 'less', 1_000);
+    expect([await desk.rowsOf('less'), await desk.rowsOf('enough')]).toEqual([['surplus kept'], ['surplus adopted']]);
   });
 
   describe('a revival', () => {
