@@ -125,7 +125,7 @@ export class OrdersController {
   ): Promise<Exclude<MarkPaidResult, { outcome: 'unknown-order' }>> {
     const result = await this.orders.markPaid({ ...payment, orderId: id }, { by });
     if (result.outcome !== 'unknown-order') return result;
-    const reason = `there is no order "${id}"; the payment is kept as an unmatched payment (event order.payment_late)`;
+    const reason = `there is no order "${id}"; the payment is, or was, kept as an unmatched payment (event order.payment_late)`;
     throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
   }
 

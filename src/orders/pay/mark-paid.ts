@@ -246,7 +246,10 @@ export class MarkPaid {
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
     const claimed = await this.claims.execute(told, first, same);
-    if (claimed === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
+    if (claimed === 'repeated') {
+      const outcome = order.status === 'PAID' ? 'already-paid' : 'late';
+      return { outcome, order: await this.transaction.view(tx, order.id) };
+    }
     const named = claimed === 'ours' ? vouchedBy(order, told.money, same) : undefined;
     const isElsewhere = named !== undefined && (await this.transaction.store.isTakenElsewhere(tx, order, named));
     const vouched = isElsewhere ? undefined : named;
@@ -351,12 +354,13 @@ type NotOfReports =
 /**
  * The result of a reported payment.
  * - `paid`: the payment is booked, and the order is PAID.
- * - `already-paid`: the same payment was booked before.
+ * - `already-paid`: the same payment was booked before, and the order is PAID.
  * - `booked`: another session holds the order's stock. The payment is stored, and the order becomes PAID automatically
  *   when the stock is free. It is not closed before that.
  * - `late`: the order was closed before. By policy, the order is revived, or the money is refunded or kept.
  * - `surplus`: the order is paid twice, by another attempt. The money is refunded or kept.
- * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order.
+ * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order. Also if all money of an
+ *   open order goes back, or a person has settled it; this is stored no second time.
  * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
  * - `unknown-order`: there is no such order.
  *
@@ -374,7 +378,7 @@ type PaymentDecision =
   | { readonly type: 'pay'; readonly surplus: readonly PaymentAttempt[] }
   | { readonly type: 'already-paid' }
   | { readonly type: 'surplus' }
-  /** The order was PAID with too little, because an earlier report was too high, and has enough by this payment. */
+  /** The order was PAID with too little, because an earlier report was too high or wrong, and has enough by this payment. */
   | { readonly type: 'rest' }
   /** The order was closed or canceled before the payment was reported. */
   | { readonly type: 'late' }
@@ -407,7 +411,7 @@ function decidePaid(after: LockedOrder, wasBooked: boolean, holder: PaymentAttem
   if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
   if (wasBooked) return { type: 'already-paid' };
   const others = after.attempts.filter((one) => one !== holder);
-  return { type: moneyReceived(after, others).type === 'insufficient' ? 'rest' : 'surplus' };
+  return { type: moneyReceived(after, others).type === 'sufficient' ? 'surplus' : 'rest' };
 }
 
 function decideOpen(after: LockedOrder): PaymentDecision {
@@ -418,8 +422,8 @@ function decideOpen(after: LockedOrder): PaymentDecision {
     case 'insufficient':
       return { type: 'insufficient', reason: money.reason };
     case 'nothing':
-      // All money that arrived is being refunded already.
-      return { type: 'already-paid' };
+      // All money that arrived goes back, or is settled.
+      return { type: 'insufficient', reason: 'amount-mismatch' };
     default:
       return assertNever(money);
   }

@@ -346,7 +346,7 @@ describe('a payment whose order was erased or purged, or that was settled withou
     await notify('r-grown');
     await settleRow('r-grown');
     const orderId = await desk.placed({ attempt: desk.attempt('r-grown') });
-    expect(await desk.confirm(orderId, 'r-grown', 5_000)).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.confirm(orderId, 'r-grown', 5_000)).toMatchObject({ outcome: 'amount-mismatch' });
     expect(await desk.statusOf(orderId)).toBe('PENDING');
     expect(await desk.openOf('r-grown')).toMatchObject([{ reason: 'unknown-order', amount: 5_000 }]);
   });
@@ -415,7 +415,7 @@ describe('a payment whose order was erased or purged, or that was settled withou
       await notify('t-r-alias', 1_999n, 'r-alias');
       const [{ id } = { id: 'none' }] = await desk.openOf('t-r-alias');
       const confirmed = await settleAgainst(id, () => desk.confirm(orderId, 'r-alias'));
-      expect(confirmed).toMatchObject({ outcome: 'already-paid' });
+      expect(confirmed).toMatchObject({ outcome: 'amount-mismatch' });
       expect(await desk.attemptsOf(orderId)).toEqual(['r-alias SETTLED']);
       expect(await desk.rowsOf('t-r-alias')).toEqual(['unknown-order settled']);
     });
@@ -425,7 +425,7 @@ describe('a payment whose order was erased or purged, or that was settled withou
     await notify('r-nobody');
     const id = await settleRow('r-nobody');
     const orderId = await desk.placed({ attempt: desk.attempt('r-nobody') });
-    expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'amount-mismatch' });
     expect(await desk.attemptsOf(orderId)).toEqual(['r-nobody SETTLED']);
     expect(await desk.rowsOf('r-nobody')).toEqual(['unknown-order settled']);
     await desk.endTimeoutsOf(orderId);

@@ -18,7 +18,8 @@ describe('the meaning of a reported payment', () => {
 
   it.each(ORDER_STATUSES)('of an order that is %s', (status) => {
     const [fresh, booked] = EXPECTED[status];
-    expect(decide(order({ status, attempts: [attempt()] })).type).toBe(fresh);
+    const before = status === 'PAID' ? [paid({ reference: 'before' }), attempt()] : [attempt()];
+    expect(decide(order({ status, attempts: before })).type).toBe(fresh);
     expect(decide(order({ status, attempts: [paid()] })).type).toBe(booked);
   });
 
@@ -43,6 +44,17 @@ describe('the meaning of a reported payment', () => {
     const part = paid({ reference: 'part', paidAmount: 30n });
     expect(decide(order({ status: 'PAID', attempts: [part] }), { amount: 70n })).toEqual({ type: 'rest' });
     expect(decide(order({ status: 'PAID', attempts: [part] }), { amount: 100n })).toEqual({ type: 'rest' });
+  });
+
+  it('when it is all that a paid order has, because it lost what had paid it', () => {
+    const lost = attempt({ reference: 'lost', status: 'DUPLICATE' });
+    expect(decide(order({ status: 'PAID', attempts: [lost, attempt()] }))).toEqual({ type: 'rest' });
+  });
+
+  it.each(['REFUNDING', 'REFUNDED', 'SETTLED'] as const)('when the money of an open order is %s', (status) => {
+    const gone = paid({ status, paidAmount: 40n });
+    const decided = decide(order({ attempts: [gone] }), { amount: 40n });
+    expect(decided).toEqual({ type: 'insufficient', reason: 'amount-mismatch' });
   });
 
   it('when the provider took less than a report that has paid the order', () => {
