@@ -38,11 +38,12 @@ export class BrokerLoginRefusedError extends CodedError {
     }
     // The only text of amqplib if the broker closes the connection at the last step, which names the vhost.
     if (!/ConnectionOpenOk; got <ConnectionClose/.test(message)) return undefined;
-    const { vhost } = loginOf(url);
+    const { vhost, user } = loginOf(url);
     return new BrokerLoginRefusedError(
       url,
-      `the vhost "${vhost}" does not exist, or the user has no permissions on it`,
-      `run: rabbitmqctl add_vhost ${quoted(vhost)}; ${permitCommand(url, { prefix })}`,
+      `the vhost "${vhost}" does not exist, the user has no permissions on it, or a limit of connections is reached`,
+      `run: rabbitmqctl add_vhost ${quoted(vhost)}; ${permitCommand(url, { prefix })}; if both are there, see the limits: ` +
+        `rabbitmqctl list_user_limits --user ${quoted(user)}; rabbitmqctl list_vhost_limits -p ${quoted(vhost)}`,
     );
   }
 }

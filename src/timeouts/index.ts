@@ -36,7 +36,7 @@ export {
   TimeoutObservers,
   type SettledRow,
 } from './model/timeout';
-export { type Control, type ControlReason, type ControlChange, type Controls } from './controls/controls';
+export { type Control, type ControlReason, type ControlChange, type Controls, readControls } from './controls/controls';
 export { TimeoutEngine } from './engine/timeout-engine';
 export { type TransportChoice } from './message-path/transport-switch';
 export { type PathFacts, readPathFacts } from './message-path/wake-up-republisher';

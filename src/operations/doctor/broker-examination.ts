@@ -138,7 +138,8 @@ export class BrokerExamination {
     const answers = [...this.refused].filter((each) => each.includes(DEFAULT_EXCHANGE));
     const others = [...this.refused].filter((each) => !answers.includes(each));
     const { options, names } = this.deps.client;
-    const remedy = `Run: ${permitCommand(new URL(options.urls.at(-1) ?? ''), names)} (docs/security.md).`;
+    const shared = 'it replaces what else the user may do there: join patterns with |';
+    const remedy = `Run: ${permitCommand(new URL(options.urls.at(-1) ?? ''), names)} (${shared}; docs/security.md).`;
     if (others.length > 0) {
       const more = others.length > 3 ? `; and ${others.length - 3} more` : '';
       const seen = `The broker refuses: ${others.slice(0, 3).join('; ')}${more}.`;

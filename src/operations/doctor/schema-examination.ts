@@ -9,7 +9,14 @@ import {
   PAYMENT_RECONCILIATION,
 } from '../../orders';
 import { Outbox } from '../../outbox';
-import { countTimeouts, findFailing, MissingRightsError, oldestOverdue, rehearseWrite } from '../../timeouts';
+import {
+  countTimeouts,
+  findFailing,
+  MissingRightsError,
+  oldestOverdue,
+  readControls,
+  rehearseWrite,
+} from '../../timeouts';
 import { type DoctorLimits, type Notes } from './notes';
 import { noteReadOnly } from './server-examination';
 
@@ -48,6 +55,7 @@ export class SchemaExamination {
       return false;
     }
     await notes.examine('writing', () => this.writing());
+    await notes.examine('pauses', () => this.pauses());
     await notes.examine('timeouts', () => this.timeouts());
     await notes.examine('outbox', () => this.outbox());
     await notes.examine('orders', () => this.orders());
@@ -78,9 +86,11 @@ export class SchemaExamination {
       this.notes.error('tables-missing', seen, remedy);
     }
     this.rights(facts);
+    this.rowSecurity(facts);
     // Harmless as long as they refuse nothing; if they do, the log tells what.
     if (facts.triggers.length > 0) this.notes.fact('foreign triggers', facts.triggers.join('; '));
-    return isComplete && facts.missing.length === 0 && facts.isOpen && facts.lacking.length === 0;
+    const isUsable = facts.missing.length === 0 && facts.isOpen && facts.lacking.length === 0;
+    return isComplete && isUsable && facts.hidden.length === 0;
   }
 
   /** Returns whether all of them were run. */
@@ -107,6 +117,14 @@ export class SchemaExamination {
     this.notes.error('database-rights', `${seen}.`, `Run as ${remedy}`);
   }
 
+  private rowSecurity({ user, hidden }: OwnTablesFacts): void {
+    if (hidden.length === 0) return;
+    const { schema } = this.deps;
+    const seen = `Row-level security hides rows of ${hidden.join(', ')} from ${user}. Timeouts of orders that are hidden end without closing them.`;
+    const off = hidden.map((name) => `ALTER TABLE ${schema}.${name} DISABLE ROW LEVEL SECURITY;`).join(' ');
+    this.notes.error('row-level-security', seen, `Run as the owner of the tables: ${off}`);
+  }
+
   private async writing(): Promise<void> {
     const { dataSource, schema } = this.deps;
     await rehearseWrite(dataSource, schema).catch(async (error: unknown) => {
@@ -123,6 +141,16 @@ export class SchemaExamination {
         `Remove the cause (${where}).`,
       );
     });
+  }
+
+  private async pauses(): Promise<void> {
+    for (const [subject, { pause }] of await readControls(this.deps.dataSource, this.deps.schema)) {
+      if (!pause) continue;
+      const seen = `${capitalized(subject.replace(':', ' '))} is paused by ${pause.by} since ${pause.at.toISOString()}: ${pause.reason}.`;
+      const remedy =
+        'Resume it on the operator page when that is over (docs/runbook.md, "A kind or a provider is paused").';
+      this.notes.warning('paused', seen, remedy);
+    }
   }
 
   private async timeouts(): Promise<void> {
@@ -205,7 +233,11 @@ export class SchemaExamination {
 /** Without the code in front. */
 function sentenceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^ORDER_TIMEOUT\/[A-Z_]+: /, '').replace(/^./, (first) => first.toUpperCase());
+  return capitalized(message.replace(/^ORDER_TIMEOUT\/[A-Z_]+: /, ''));
+}
+
+function capitalized(text: string): string {
+  return text.replace(/^./, (first) => first.toUpperCase());
 }
 
 interface OwnTable {
@@ -276,6 +308,8 @@ interface Found {
   readonly isThere: boolean;
   /** Whether the database user may use the schema. */
   readonly isOpen: boolean;
+  /** Tables of which it sees only some rows. */
+  readonly hidden: readonly string[];
   /** Triggers of our tables with functions outside of our schema. */
   readonly triggers: readonly string[];
   readonly tables: Readonly<
@@ -287,6 +321,8 @@ interface Found {
 const SQL = `
   SELECT quote_ident(current_user) AS user, current_database() AS database, n.oid IS NOT NULL AS "isThere",
          COALESCE(has_schema_privilege(n.oid, 'USAGE'), false) AS "isOpen",
+         ARRAY(SELECT c.relname::text FROM pg_class c
+                WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1) AS hidden,
          ARRAY(SELECT t.tgname || ' of ' || c.relname || ', by ' || t.tgfoid::regprocedure
                  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
                 WHERE c.relnamespace = n.oid AND p.pronamespace <> n.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'

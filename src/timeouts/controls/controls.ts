@@ -97,11 +97,7 @@ export class Controls {
 
   /** Reads what is in force. @throws if the database does not answer. */
   async refresh(): Promise<void> {
-    const rows = await ownQuery<{ name: string; value: string }[]>(
-      this.deps.dataSource,
-      `SELECT name, value FROM ${this.deps.schema}.engine_setting WHERE starts_with(name, '${PREFIX}')`,
-    );
-    const read = new Map(rows.map(({ name, value }) => [name.slice(PREFIX.length), readControl(value)]));
+    const read = await readControls(this.deps.dataSource, this.deps.schema);
     const before = this.inForce;
     this.inForce = read;
     this.paused = new Set([...read].flatMap(([subject, { pause }]) => (pause ? [subject] : [])));
@@ -110,6 +106,13 @@ export class Controls {
     for (const name of changed) this.logger.warn(sentenceOf(name, read.get(name)));
     if (changed.length > 0) for (const listener of this.listeners) listener();
   }
+}
+
+/** What operators have paused or limited, by subject. */
+export async function readControls(dataSource: DataSource, schema: string): Promise<ReadonlyMap<string, Control>> {
+  const sql = `SELECT name, value FROM ${schema}.engine_setting WHERE starts_with(name, '${PREFIX}') ORDER BY name`;
+  const rows = await ownQuery<{ name: string; value: string }[]>(dataSource, sql);
+  return new Map(rows.map(({ name, value }) => [name.slice(PREFIX.length), readControl(value)]));
 }
 
 function isSame(one = NO_CONTROL, other = NO_CONTROL): boolean {

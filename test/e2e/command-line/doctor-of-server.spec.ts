@@ -80,17 +80,45 @@ describe('the doctor finds, of the database server,', () => {
     expect(found).not.toContain('migrations-pending');
   });
 
-  it('4. that the record of migrations cannot be read, as each start does', async () => {
+  /** Of a user who has all rights in our schema. */
+  const withRights = async (work: (user: string, url: string) => Promise<void>): Promise<void> => {
     const user = `starter_${randomUUID().slice(0, 8)}`;
     await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
     for (const what of ['ALL TABLES', 'ALL SEQUENCES'])
       await database.dataSource.query(`GRANT ALL ON ${what} IN SCHEMA order_timeout TO ${user}`);
     await database.dataSource.query(`GRANT USAGE ON SCHEMA order_timeout TO ${user}`);
-    await database.dataSource.query(`REVOKE SELECT ON order_timeout.order_timeout_migrations FROM ${user}`);
-    const found = find('database-rights', await examine(urlAs(user, 'right')));
+    await work(user, urlAs(user, 'right'));
     await database.dataSource.query(`DROP OWNED BY ${user}`);
     await onServer(`DROP ROLE ${user}`);
-    expect(found?.seen).toContain(' lacks SELECT on order_timeout_migrations in schema');
+  };
+
+  it('4. that the record of migrations cannot be read, as each start does', () =>
+    withRights(async (user, url) => {
+      await database.dataSource.query(`REVOKE SELECT ON order_timeout.order_timeout_migrations FROM ${user}`);
+      const found = find('database-rights', await examine(url));
+      expect(found?.seen).toContain(' lacks SELECT on order_timeout_migrations in schema');
+    }));
+
+  it('4. row-level security, which hides rows, and tells what ends that', () =>
+    withRights(async (user, url) => {
+      await database.dataSource.query('ALTER TABLE order_timeout.orders ENABLE ROW LEVEL SECURITY');
+      const found = find('row-level-security', await examine(url));
+      expect(found?.seen).toContain(`hides rows of orders from ${user}`);
+      const [statement = ''] = /ALTER TABLE [^;]*;/.exec(found?.remedy ?? '') ?? [];
+      await database.dataSource.query(statement);
+      expect(find('row-level-security', await examine(url))).toBeUndefined();
+    }));
+
+  it('7. what an operator has paused, with who and why', async () => {
+    const pause = JSON.stringify({ pause: { by: 'anna', reason: 'maintenance', at: new Date() } });
+    const name = 'control:kind:order.payment';
+    await database.dataSource.query('INSERT INTO order_timeout.engine_setting (name, value) VALUES ($1, $2)', [
+      name,
+      pause,
+    ]);
+    const found = find('paused', await examine(database.url));
+    await database.dataSource.query('DELETE FROM order_timeout.engine_setting WHERE name = $1', [name]);
+    expect(found?.seen).toMatch(/^Kind order.payment is paused by anna since .*: maintenance\.$/);
   });
 
   it('4. rights without those of the tables that only the owner writes', async () => {

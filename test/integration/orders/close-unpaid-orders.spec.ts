@@ -1,5 +1,6 @@
 import { transition } from '../../../src/orders/model/transition';
 import {
+  dueOf,
   eventsOf,
   fill,
   newOrder,
@@ -55,6 +56,24 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await eventsOf(shop, id)).toMatchObject([
       { routing_key: 'order.closed', body: { version: 1, orderVersion: 2, reason: 'expired', amount: 1999 } },
     ]);
+  });
+
+  it('ends no timeout of an order that row-level security hides', async () => {
+    const id = await placed({ paymentWindowMs: 0 });
+    const [role, sql] = ['hidden_from', (text: string) => shop.dataSource.query(text)];
+    await sql(
+      `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${SCHEMA} TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${role}`,
+    );
+    await sql(`ALTER TABLE ${SCHEMA}.orders ENABLE ROW LEVEL SECURITY`);
+    const settling = shop.dataSource.transaction(async (tx) => {
+      await tx.query(`SET LOCAL ROLE ${role}`);
+      return shop.closing.handleBatch([dueOf(id)], tx);
+    });
+    await expect(settling).rejects.toThrow('row-level security');
+    await sql(`ALTER TABLE ${SCHEMA}.orders DISABLE ROW LEVEL SECURITY; DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await settle(shop, ['nobody'])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('CLOSED');
   });
 
   it('does nothing on a repetition', async () => {
