@@ -122,7 +122,7 @@ export type TimeoutOutcome =
   | { readonly type: 'park'; readonly reason: string };
 
 /**
- * @internal What a look-up has brought that leads to no end yet.
+ * What a look-up has brought that leads to no end yet.
  * - `none`: it was not made, so `askedSince` begins anew with the next one.
  * - `clear`: everybody has answered, and only time is needed. The time without a clear answer, and the failures, begin anew.
  */

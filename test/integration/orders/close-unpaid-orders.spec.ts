@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { transition } from '../../../src/orders/model/transition';
 import {
   dueOf,
@@ -60,7 +61,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
 
   it('ends no timeout of an order that row-level security hides', async () => {
     const id = await placed({ paymentWindowMs: 0 });
-    const [role, sql] = ['hidden_from', (text: string) => shop.dataSource.query(text)];
+    const [role, sql] = [`hidden_${randomUUID().slice(0, 8)}`, (text: string) => shop.dataSource.query(text)];
     await sql(
       `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${SCHEMA} TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${role}`,
     );

@@ -39,11 +39,7 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
     says: 'Two instances may handle one timeout at the same time',
     patches: [
       patch(SETTLER, '(${rows} FOR UPDATE OF t SKIP LOCKED) r)', '(${rows} OFFSET 0) r)'),
-      patch(
-        SETTLER,
-        'ORDER BY t.next_attempt_at, t.key LIMIT $6 FOR UPDATE OF t SKIP LOCKED',
-        'ORDER BY t.next_attempt_at, t.key LIMIT $6',
-      ),
+      patch(SETTLER, '${overdue} LIMIT $6 FOR UPDATE OF t SKIP LOCKED', '${overdue} LIMIT $6'),
     ],
   },
   {
