@@ -7,7 +7,7 @@ import {
 } from '../../src/payments';
 import { type Random } from '../model/random';
 import { jsonOf, type Kernel } from './kernel';
-import { acting } from './virtual-time';
+import { acting, real } from './virtual-time';
 
 /** One payment of a buyer: what a bank has taken, and what it gave back. */
 export interface BankPayment {
@@ -40,6 +40,10 @@ export interface Intent {
   /** For its order, before anybody could pay. */
   readonly isRegistered: boolean;
   readonly openedAt: number;
+  /** When the bank takes no money for it any more, whoever asks; Infinity: never. */
+  readonly expiresAt: number;
+  /** Whether a buyer has looked at it. */
+  isScanned: boolean;
   closedAt?: number;
   readonly takesSeveral: boolean;
 }
@@ -64,12 +68,21 @@ export interface BankTraits {
   /** Of the payments for registered intents, how many are never told, and of how many is only told that something changed. */
   readonly mute: number;
   readonly vague: number;
+  /** What it is asked to offer expires. */
+  readonly expiring: boolean;
+  /** It shows codes, and does not know of them before a buyer scans them. Then they have to expire. */
+  readonly scanned: boolean;
 }
 
 /** A payment link, as the shop has it from the bank. */
 export interface Link {
   readonly reference: string;
   readonly account: string | null;
+}
+
+/** As an attempt has it. */
+interface Expiry {
+  readonly timeExpire?: Date;
 }
 
 /** What the body of a notification says. */
@@ -100,13 +113,25 @@ export class Bank {
     readonly name = 'bank',
   ) {}
 
-  open(link: Link, orderId: string, amount: bigint, isRegistered: boolean): Intent {
+  open(link: Link, orderId: string, amount: bigint, isRegistered: boolean, expires: Expiry = {}): Intent {
     const known = this.intentOf(link);
     if (known) return known;
-    const openedAt = this.kernel.time.now;
-    const intent = { ...link, orderId, amount, isRegistered, openedAt, takesSeveral: this.random.chance(0.2) };
+    const times = { openedAt: this.kernel.time.now, expiresAt: expires.timeExpire?.getTime() ?? Infinity };
+    const what = { ...link, orderId, amount, isRegistered, takesSeveral: this.random.chance(0.2) };
+    const intent = { ...what, ...times, isScanned: !this.traits.scanned };
     this.intents.set(keyOf(link), intent);
     return intent;
+  }
+
+  /** Else an attempt of which the bank never hears is left to a person, after a day. */
+  get expires(): boolean {
+    return this.traits.scanned || this.traits.expiring;
+  }
+
+  /** Until when a buyer may pay what is asked for now. */
+  drawExpiry(random: Random): Expiry {
+    if (!this.expires) return {};
+    return { timeExpire: new real.Date(Math.floor(this.kernel.time.now) + random.between(10 * SECOND, 60 * SECOND)) };
   }
 
   intentOf(link: Link): Intent | undefined {
@@ -132,6 +157,7 @@ export class Bank {
     const intent = this.intentOf(link);
     const held = this.paymentsOf(link);
     if (!intent || !this.takes(intent) || (held.length > 0 && !intent.takesSeveral)) return undefined;
+    intent.isScanned = true;
     const transactionId = `T${++this.ids}`;
     const payment = {
       ...link,
@@ -150,7 +176,8 @@ export class Bank {
   }
 
   /** The confirmation of a close may be early: what a buyer had begun then still comes. */
-  private takes({ closedAt }: Intent): boolean {
+  private takes({ closedAt, expiresAt }: Intent): boolean {
+    if (expiresAt <= this.kernel.time.now) return false;
     if (closedAt === undefined) return true;
     return this.kernel.time.now - closedAt < TARDY_MS && this.random.chance(this.traits.tardy);
   }
@@ -243,8 +270,8 @@ export class Bank {
     if (payment) return { type: 'PAID', ...this.paid(payment) };
     if (payments.length > 0) return { type: 'REFUNDED' };
     const intent = this.intentOf(link);
-    if (!intent) return { type: 'NOT_FOUND', providerNow: new Date(now) };
-    if (intent.closedAt !== undefined) return { type: 'CLOSED' };
+    if (!intent?.isScanned) return { type: 'NOT_FOUND', providerNow: new Date(now) };
+    if (intent.closedAt !== undefined || intent.expiresAt <= now) return { type: 'CLOSED' };
     if (!this.isCalm && this.random.chance(this.traits.racing))
       acting.exit(() => this.kernel.step('a buyer hurries', () => void this.pay(link, intent.amount)));
     return { type: 'OPEN' };
@@ -253,7 +280,7 @@ export class Bank {
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
     const intent = this.intentOf(link);
     if (this.paymentsOf(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
-    if (!intent) return { type: 'NOT_FOUND' };
+    if (!intent?.isScanned) return { type: 'NOT_FOUND' };
     if (intent.closedAt !== undefined) return { type: 'ALREADY_CLOSED' };
     intent.closedAt = this.kernel.time.now;
     return { type: 'CLOSED' };

@@ -29,7 +29,7 @@ export async function orderProblems(
   return [
     ...free.filter(isEarly).map(({ id }) => `${id} was closed before its deadline`),
     ...free.flatMap((order) => unjustProblems(order, bank)),
-    ...free.flatMap((order) => payableProblems(order, bank)),
+    ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
 }
@@ -57,18 +57,19 @@ function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): stri
 }
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
-function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank): string[] {
+function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank, now: number): string[] {
   // What only a shop says may be wrong.
   const isPaid = status === 'PAID' && bank.payments.some((one) => one.orderId === id && one.refunded === 0n);
   if (!isPaid && !ENDED_UNPAID.includes(status)) return [];
   const isUnused = (intent: Intent): boolean =>
     intent.orderId === id && intent.isRegistered && bank.paymentsOf(intent).length === 0;
   const unused = [...bank.intents.values()].filter(isUnused);
-  const isLate = ({ openedAt, closedAt = Infinity }: Intent): boolean =>
-    closingAt !== null && endedAt !== null && openedAt < closingAt && closedAt > endedAt;
+  const endOf = ({ closedAt = Infinity, expiresAt }: Intent): number => Math.min(closedAt, expiresAt);
+  const isLate = (intent: Intent): boolean =>
+    closingAt !== null && endedAt !== null && intent.openedAt < closingAt && endOf(intent) > endedAt;
   return [
     ...unused
-      .filter(({ closedAt }) => closedAt === undefined)
+      .filter((intent) => endOf(intent) > now)
       .map(({ reference }) => `${id} is ${status}, and ${reference} is open`),
     ...unused
       .filter((intent) => status !== 'PAID' && isLate(intent))

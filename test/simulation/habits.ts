@@ -18,6 +18,8 @@ export interface Habits {
   readonly looked: number;
   readonly attempts: Weights<number>;
   readonly registers: Weights<'before' | 'late' | 'never'>;
+  /** Of attempts, the share that is registered before the buyer gets them, and again when he does. */
+  readonly heldBack: number;
   /** How often a buyer pays one attempt, and how much. */
   readonly pays: Weights<number>;
   readonly amounts: Weights<bigint>;
@@ -42,6 +44,7 @@ export function drawHabits(random: Random): Habits {
       [1, [[1, 'before'], [3, 'late']]],
       [1, [[1, 'before'], [1, 'never']]],
     ),
+    heldBack: share(0.2, 0.8),
     pays: random.pick<Weights<number>>([3, [[1, 0], [5, 1], [1, 2]]], [1, [[1, 1], [1, 2]]]),
     amounts: random.pick<Weights<bigint>>(
       [4, [[8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]]],

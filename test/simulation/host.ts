@@ -71,8 +71,9 @@ export class Host {
     const { random } = this.stage;
     const { bank } = this;
     const link = { reference: `${order.id}-h`, account: bank.defaultAccount };
-    const attempt = { orderId: order.id, provider: bank.name, reference: link.reference };
-    bank.open(link, order.id, BigInt(order.amount), false);
+    const expires = bank.drawExpiry(random);
+    const attempt = { orderId: order.id, provider: bank.name, reference: link.reference, ...expires };
+    bank.open(link, order.id, BigInt(order.amount), false, expires);
     const more = random.pick<(() => Promise<unknown>) | undefined>(
       [3, undefined],
       [1, () => orders.registerAttempt(attempt, { tx })],

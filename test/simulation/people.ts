@@ -1,4 +1,4 @@
-import { Inventory, type NewOrder, type ReportedPayment } from '../../src';
+import { Inventory, type NewAttempt, type NewOrder, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
@@ -97,9 +97,14 @@ class Shop {
     const { random, habits } = stage;
     await stage.pause(0, random.pick([3, 0], [1, 10]));
     const registers = random.pick(...habits.registers);
-    if (registers === 'before' && !(await this.register(orderId, link))) return;
-    bank.open(link, orderId, PRICE, registers === 'before');
-    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link)));
+    if (registers === 'before' && bank.expires && random.chance(habits.heldBack)) {
+      if (!(await this.register(orderId, link, { handedOver: false }))) return;
+      await stage.pause(0, 60);
+    }
+    const expires = bank.drawExpiry(random);
+    if (registers === 'before' && !(await this.register(orderId, link, expires))) return;
+    bank.open(link, orderId, PRICE, registers === 'before', expires);
+    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link, expires)));
     for (let times = random.pick(...habits.pays); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
       const payment = await this.pay(link);
@@ -107,11 +112,10 @@ class Shop {
     }
   }
 
-  private async register(orderId: string, { reference, account }: Link): Promise<boolean> {
-    const attempt = { orderId, provider: this.bank.name, reference, ...this.named(account) };
-    const result = await this.stage.ask(`the shop registers ${reference} for ${orderId}`, (orders) =>
-      orders.registerAttempt(attempt),
-    );
+  private async register(orderId: string, { reference, account }: Link, more: Partial<NewAttempt>): Promise<boolean> {
+    const attempt = { orderId, provider: this.bank.name, reference, ...this.named(account), ...more };
+    const what = `the shop registers ${reference} for ${orderId}${more.handedOver === false ? ', not handed over' : ''}`;
+    const result = await this.stage.ask(what, (orders) => orders.registerAttempt(attempt));
     const isRegistered = result !== undefined && result.outcome !== 'rejected';
     if (isRegistered) this.stage.registered.add(reference);
     return isRegistered;
@@ -143,7 +147,8 @@ class Shop {
         [1, { transactionId: `book-${orderId}` }],
       ),
     };
-    const payment = { provider: this.bank.name, amount, currency: 'EUR', ...told, ...this.named(account) };
+    const stated = random.pick([8, amount], [1, PRICE], [1, PRICE / 2n]);
+    const payment = { provider: this.bank.name, amount: stated, currency: 'EUR', ...told, ...this.named(account) };
     const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
     this.reported.push({ ...payment, what });
     for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) await this.tell(payment, what);
@@ -158,7 +163,7 @@ class Shop {
   private async tell(payment: ReportedPayment, what: string): Promise<void> {
     await this.stage.pause(0, 40);
     const result = await this.stage.ask(what, (orders) => orders.markPaid(payment));
-    if (result?.outcome === 'paid') this.stage.paid.add(payment.orderId);
+    if (result && ['paid', 'already-paid'].includes(result.outcome)) this.stage.paid.add(payment.orderId);
   }
 
   private async cancel(orderId: string): Promise<void> {
@@ -216,7 +221,7 @@ class Operator {
   /** First the money, then the word. Who hears that the money is needed after all recalls it. */
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
     // Of the others, an order may need the money, as may the one that the list shows with money of none.
-    if (!row || !['late', 'surplus', 'unknown-order'].includes(row.reason)) return;
+    if (!row || !['late', 'surplus', 'unknown-order', 'amount-mismatch'].includes(row.reason)) return;
     if (row.reason === 'unknown-order' && row.orderId !== null) return;
     const account = row.merchantAccount ?? this.bank.defaultAccount;
     const link = { reference: row.reference, account };

@@ -97,6 +97,8 @@ class World {
       staleMs: random.pick([3, 0], [1, 3 * SECOND]),
       mute: random.pick([3, 0], [1, 0.3]),
       vague: random.pick([3, 0], [1, 0.5]),
+      expiring: random.chance(0.5),
+      scanned: random.chance(0.25),
       accounts: random.pick<string[]>([2, []], [1, ['main', 'other']]),
     };
     this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));

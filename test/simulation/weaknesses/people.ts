@@ -17,6 +17,33 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
     ],
   },
   {
+    name: 'keeps-settled-parts',
+    says: 'A settled part of a PAID order that has too little still counts for it',
+    patches: [patch(SETTLE, 'isPaidBy(order, attempt) ||', 'neededPayments(order).includes(attempt) ||')],
+  },
+  {
+    name: 'hands-over-late',
+    says: 'An attempt that is handed over after the deadline is answered as if it had been before',
+    patches: [
+      patch(
+        'orders/pay/register-attempt.ts',
+        "if (known.status === 'CREATED' && attempt.status !== 'CREATED') return false;",
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'calls-refunded-paid',
+    says: 'A shop is told that an open order is paid whose money goes back or is settled',
+    patches: [
+      patch(
+        'orders/pay/mark-paid.ts',
+        "return { type: 'insufficient', reason: 'amount-mismatch' };",
+        "return { type: 'already-paid' };",
+      ),
+    ],
+  },
+  {
     name: 'purges-settlements',
     says: 'A settlement without an order is recorded only in its row of the list',
     patches: [
