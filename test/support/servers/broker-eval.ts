@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { stretched } from '../machine-load';
 
@@ -25,8 +26,27 @@ export interface BrokerPlace {
   readonly libraryFolders: readonly string[];
 }
 
-/** Runs Erlang in a broker. @returns the value of the last expression, as Erlang prints it */
-export async function evalOnBroker(
+/** Somebody else may have killed it just now, and starts it again. */
+const DOWN_MS = 60_000;
+const PAUSE_MS = 1_000;
+
+/**
+ * Runs Erlang in a broker, as soon as it is up.
+ *
+ * @returns the value of the last expression, as Erlang prints it
+ */
+export async function evalOnBroker(place: BrokerPlace, expressions: string): Promise<string> {
+  for (const endsAt = performance.now() + stretched(DOWN_MS); ;) {
+    try {
+      return await evalOnce(place, expressions);
+    } catch (error) {
+      if (!String(error).includes('{badrpc,nodedown}') || performance.now() > endsAt) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+async function evalOnce(
   { directory, amqpPort: port, erlangBin, libraryFolders }: BrokerPlace,
   expressions: string,
 ): Promise<string> {
