@@ -30,6 +30,8 @@ interface Surroundings {
   readonly isPausedUntil: () => number;
   /** Whether waiting is counted from the first look-up, and not from when it was due. */
   readonly countsFromLookUp: boolean;
+  /** Whether a clear answer lets that begin anew, and makes failures forgotten. */
+  readonly forgetsUnclear: boolean;
   /** What a look-up found is written. A worker that died before has told nobody, and a notification may end the asking. */
   readonly written: (answer: unknown) => void;
 }
@@ -104,7 +106,7 @@ export class ModelEngine {
 
   private settle(row: TimeoutRow, due: DueTimeout, errand: Errand): void {
     const { random, trace, agenda } = this.around;
-    const said = this.handlerOf(row).settle(due);
+    const said = this.heard(this.handlerOf(row).settle(due));
     if (due.answer !== undefined) this.around.written(due.answer);
     const outcome = resolveOutcome(said, { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: random.next() });
     trace.note(() => `${errand.name} (${due.cause}) ${row.kind}${due.answer ? ', answered' : ''} -> ${tell(outcome)}`);
@@ -113,6 +115,11 @@ export class ModelEngine {
     if (outcome.type !== 'look-up' && random.chance(this.around.crashes)) {
       agenda.after(0, () => errand.crash('after the commit, before the ack'));
     }
+  }
+
+  private heard(said: TimeoutOutcome): TimeoutOutcome {
+    if (said.type !== 'retry' || said.answers !== 'clear' || this.around.forgetsUnclear) return said;
+    return { ...said, answers: undefined };
   }
 
   private record(row: TimeoutRow, outcome: Exclude<ResolvedOutcome, { type: 'look-up' }>): void {

@@ -54,6 +54,8 @@ export interface RunPlan {
   readonly pause: { readonly fromMs: number; readonly toMs: number } | undefined;
   /** Some payments are notified or reported before their order is placed. */
   readonly early: boolean;
+  /** Buyers pay by direct debit, of which the provider says for days that it is on its way. */
+  readonly debits: boolean;
 }
 
 /** What is drawn in every run. Weaker variants draw the others, which show only what they do wrong. */
@@ -70,6 +72,7 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
   'pause',
   'eager',
   'parts',
+  'debits',
 ]);
 
 export type Dimension =
@@ -84,6 +87,7 @@ export type Dimension =
   | 'odd'
   | 'pause'
   | 'early'
+  | 'debits'
   | 'refunds'
   | 'auto';
 
@@ -146,6 +150,8 @@ export function drawRunPlan(random: Random, startMs: number, draws: readonly Dim
     oddAmounts: is('odd', 0.03) ? 0.7 : 0,
     pause,
     early: is('early', 0.1) && !lies,
+    // Days of look-ups, each minute one, are many steps.
+    debits: isLive('debits') && !isCrowded && windowMs % (draws.includes('debits') ? 8 : 64) === 3,
   };
 }
 

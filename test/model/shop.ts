@@ -75,6 +75,7 @@ export class Shop {
         crashes: this.plan.crashes,
         isPausedUntil,
         countsFromLookUp: wiring.countsFromLookUp,
+        forgetsUnclear: wiring.forgetsUnclear,
         written: (answer) => this.hear(answer),
       }),
       providerOf: (attempt) => this.providerOf(attempt),

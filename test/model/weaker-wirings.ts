@@ -134,6 +134,8 @@ export const WEAKER: readonly Wiring[] = [
   weaker('hides-excess', { showsExcess: false, shows: 'lost' }),
   // Waiting is counted from when it was due, so that after a pause each unclear answer counts.
   weaker('counts-from-due', { countsFromLookUp: false, shows: 'endless', draws: ['pause'] }),
+  // Days in which the provider says that the buyer is paying count as days without a clear answer.
+  weaker('remembers-unclear', { forgetsUnclear: false, shows: 'endless', draws: ['debits'] }),
   // A second payment under one reference is taken for a repetition of the first.
   weaker('folds-payments', { distinguishes: false, shows: 'lost' }),
   // A report elsewhere counts as much as the provider's word about a registered attempt.

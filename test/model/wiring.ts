@@ -58,6 +58,8 @@ export interface Wiring {
   readonly doubtsIds: boolean;
   /** Whether waiting is counted from the first look-up, and not from when it was due. */
   readonly countsFromLookUp: boolean;
+  /** Whether a clear answer lets that begin anew, and makes failures forgotten. */
+  readonly forgetsUnclear: boolean;
   readonly planClosing: typeof planClosing;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
@@ -96,6 +98,7 @@ export const OURS: Wiring = {
   distinguishes: true,
   doubtsIds: true,
   countsFromLookUp: true,
+  forgetsUnclear: true,
   planClosing,
   lanes: 4,
   decideManualClose,
