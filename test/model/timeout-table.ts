@@ -11,7 +11,7 @@ export interface TimeoutRow extends TimeoutRef {
   /** Back-off and lease at once: nobody takes the row before it. */
   nextAttemptAt: number;
   attempts: number;
-  /** Since when it is looked up without a clear answer, or an hour ago after one, without the time in which nobody took it. */
+  /** Since when it is looked up without a clear answer, or an hour ago after one, without the time of a pause. */
   askedSince: number | null;
   lease: number | null;
   state: 'pending' | 'parked';

@@ -120,7 +120,7 @@ export class SchemaExamination {
   private rowSecurity({ user, hidden }: OwnTablesFacts): void {
     if (hidden.length === 0) return;
     const { schema } = this.deps;
-    const seen = `Row-level security hides rows of ${hidden.join(', ')} from ${user}. Timeouts of orders that are hidden end without closing them.`;
+    const seen = `Row-level security hides rows of ${hidden.join(', ')} from ${user}, so the service cannot work on them.`;
     const off = hidden.map((name) => `ALTER TABLE ${schema}.${name} DISABLE ROW LEVEL SECURITY;`).join(' ');
     this.notes.error('row-level-security', seen, `Run as the owner of the tables: ${off}`);
   }

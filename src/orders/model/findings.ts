@@ -146,8 +146,8 @@ const HOUR = 60 * MINUTE;
 export const MAX_DEFER_MS = 24 * HOUR;
 
 /**
- * Pure: returns how long look-ups have brought no clear answer, or an hour after one. It counts from the first one, not from
- * when the timeout became due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
+ * Pure: returns how long look-ups have brought no clear answer, or an hour after one. It counts from the first one, not
+ * from when the timeout became due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
  */
 export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 'dueAt'>, now: Date): number {
   return now.getTime() - (askedSince ?? dueAt).getTime();

@@ -340,7 +340,7 @@ export function heldAttempt(
   );
 }
 
-/** A part of a PAID order that has too little does not pay it, but a mere report says nothing of what a provider has confirmed. */
+/** A part of a PAID order that has too little does not pay it. A mere report says nothing of what a provider has confirmed. */
 function staysPaid(order: LockedOrder, attempt: PaymentAttempt, { source }: UnmatchedPayment): boolean {
   if (order.status !== 'PAID') return false;
   return (

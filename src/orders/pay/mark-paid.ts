@@ -359,8 +359,8 @@ type NotOfReports =
  *   when the stock is free. It is not closed before that.
  * - `late`: the order was closed before. By policy, the order is revived, or the money is refunded or kept.
  * - `surplus`: the order is paid twice, by another attempt. The money is refunded or kept.
- * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order. Also if all money of an
- *   open order goes back, or a person has settled it; this is stored no second time.
+ * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order. Also if all money of
+ *   an open order goes back, or a person has settled it; this is stored no second time.
  * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
  * - `unknown-order`: there is no such order.
  *
@@ -378,7 +378,7 @@ type PaymentDecision =
   | { readonly type: 'pay'; readonly surplus: readonly PaymentAttempt[] }
   | { readonly type: 'already-paid' }
   | { readonly type: 'surplus' }
-  /** The order was PAID with too little, because an earlier report was too high or wrong, and has enough by this payment. */
+  /** The order was PAID with too little, because an earlier report was wrong, and has enough by this payment. */
   | { readonly type: 'rest' }
   /** The order was closed or canceled before the payment was reported. */
   | { readonly type: 'late' }

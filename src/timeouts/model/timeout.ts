@@ -38,8 +38,8 @@ export interface DueTimeout<Answer = unknown> extends TimeoutRef {
   /** W3C traceparent of the transaction that scheduled it. */
   readonly traceparent?: string;
   /**
-   * @internal Since when it is looked up without a clear answer, or an hour ago after one. Time in which nobody could look it up is left out: the kind was
-   * paused, or the service was down. Absent before the first look-up.
+   * @internal Since when it is looked up without a clear answer, or an hour ago after one. Time in which nobody could look
+   * it up is left out: the kind was paused, or the service was down. Absent before the first look-up.
    */
   readonly askedSince?: Date;
   /** Present in the second call of `handleBatch`, after `lookUp`. */
@@ -124,7 +124,8 @@ export type TimeoutOutcome =
 /**
  * What a look-up has brought that leads to no end yet.
  * - `none`: it was not made, so `askedSince` begins anew with the next one.
- * - `clear`: everybody has answered, and only time is needed. The time without a clear answer, and the failures, begin anew.
+ * - `clear`: everybody has answered, and only time is needed. The time without a clear answer begins anew, and failures are
+ *   forgotten.
  */
 export type LookUpAnswers = 'none' | 'clear';
 
