@@ -37,8 +37,8 @@ export interface Intent {
   readonly reference: string;
   readonly account: string | null;
   readonly amount: bigint;
-  /** For its order, before anybody could pay. */
-  readonly isRegistered: boolean;
+  /** For its order. */
+  isRegistered: boolean;
   readonly openedAt: number;
   /** When the bank takes no money for it any more, whoever asks; Infinity: never. */
   readonly expiresAt: number;

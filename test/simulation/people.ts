@@ -104,12 +104,20 @@ class Shop {
     const expires = bank.drawExpiry(random);
     if (registers === 'before' && !(await this.register(orderId, link, expires))) return;
     bank.open(link, orderId, PRICE, registers === 'before', expires);
-    if (registers === 'late') stage.send(() => stage.pause(0, 40).then(() => this.register(orderId, link, expires)));
+    if (registers === 'late') stage.send(() => this.registerLate(orderId, link, expires));
     for (let times = random.pick(...habits.pays); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
       const payment = await this.pay(link);
       if (payment && random.chance(habits.reported)) stage.send(() => this.report(orderId, payment));
     }
+  }
+
+  /** From then on, the service has to know what becomes of it. */
+  private async registerLate(orderId: string, link: Link, expires: Partial<NewAttempt>): Promise<void> {
+    await this.stage.pause(0, 40);
+    const isRegistered = await this.register(orderId, link, expires);
+    const intent = this.bank.intentOf(link);
+    if (isRegistered && intent?.orderId === orderId) intent.isRegistered = true;
   }
 
   private async register(orderId: string, { reference, account }: Link, more: Partial<NewAttempt>): Promise<boolean> {

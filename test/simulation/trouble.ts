@@ -59,7 +59,8 @@ export class Trouble {
   /** Something breaks for a while. */
   async strike(): Promise<void> {
     const { random, broker, kernel } = this;
-    const ms = random.between(SECOND, 30 * SECOND);
+    // Longer than it takes until a failure of the work is parked, or shorter.
+    const ms = random.pick([3, random.between(SECOND, 30 * SECOND)], [1, 90 * SECOND]);
     const kind = random.pick([2, 'cut'], [1, 'absent'], [2, 'refusal']);
     if (kind === 'cut') return broker.cut(random);
     if (kind === 'absent') return broker.goAway(ms);

@@ -135,7 +135,18 @@ class World {
     if (random.chance(0.4)) stage.send(() => this.breakThings());
     if (random.chance(0.4)) stage.send(() => this.strike());
     await kernel.run(untilMs);
+    if (random.chance(0.15)) await this.sleepForADay();
     await this.calmDown();
+  }
+
+  /** No instance runs for longer than a provider may be unclear. Then everything goes on as before. */
+  private async sleepForADay(): Promise<void> {
+    const { kernel, stage } = this;
+    kernel.say('a day passes without an instance');
+    for (const instance of stage.instances) instance.crash();
+    await kernel.run(kernel.time.now + 26 * HOUR);
+    this.start(false);
+    await kernel.run(kernel.time.now + ACTIVE_MS);
   }
 
   private async check(): Promise<string[]> {
