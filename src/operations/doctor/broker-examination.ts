@@ -242,7 +242,9 @@ export class BrokerExamination {
     if (difference === undefined) return;
     const { commands, parked } = this.deps.client.names;
     if (queue.name === parked) {
-      const remedy = 'Set its delivery limit by a policy (docs/runbook.md, "Delivery limit of the parked queue").';
+      const remedy = difference.includes('x-queue-type')
+        ? `It is used as it is. To change it, work off what it holds, delete the queue ${parked}, and restart an instance.`
+        : 'Set its delivery limit by a policy (docs/runbook.md, "Delivery limit of the parked queue").';
       return this.notes.warning('parked-queue-arguments', capitalized(difference), remedy);
     }
     const remedy =

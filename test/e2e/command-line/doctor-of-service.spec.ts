@@ -175,11 +175,14 @@ describe('the doctor finds beside a service', () => {
     await channel.deleteQueue(parked);
     await channel.assertQueue(parked, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
     await connection.close();
-    const isFound = async (): Promise<boolean> => {
-      const changed = { RABBITMQ_MANAGEMENT_URL: managementUrl(), RABBITMQ_QUEUE_TYPE: 'quorum' };
+    const find = async (type: string) => {
+      const changed = { RABBITMQ_MANAGEMENT_URL: managementUrl(), RABBITMQ_QUEUE_TYPE: type };
       const { findings } = await runJson<DoctorReport>({ ...service.environment, ...changed }, 'doctor');
-      return findings.some(({ id, seen }) => id === 'parked-queue-arguments' && seen.includes('x-delivery-limit'));
+      return findings.find(({ id }) => id === 'parked-queue-arguments');
     };
+    const isFound = async () => (await find('quorum'))?.seen.includes('x-delivery-limit') === true;
+    // A policy does not change that.
+    expect((await find('classic'))?.remedy).toContain(`delete the queue ${parked}`);
     expect(await isFound()).toBe(true);
     const policy = { pattern: '.*', definition: { 'delivery-limit': 1_000_000_000 }, 'apply-to': 'queues' };
     await vhost.manage('PUT', `/policies/${vhost.name}/parked`, policy);
