@@ -123,7 +123,11 @@ export class LatePath {
   private tellOfShortage(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type === 'nothing') return;
-    if (money.type === 'sufficient') return this.completeParts(order);
+    if (money.type === 'sufficient') {
+      if (order.attempts.length < 2) return;
+      this.completeParts(order);
+      return this.claims.closeNeeded(order.id);
+    }
     const why = { reason: money.reason, handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
     this.world.store.keepUnmatched(paid.map((attempt) => unmatchedFromAttempt(attempt, why)));
@@ -133,7 +137,7 @@ export class LatePath {
     const needed = neededPayments(order);
     const isPart = (row: UnmatchedRow): boolean => PART_REASONS.some((reason) => reason === row.reason) && isOpen(row);
     const isIts = (row: UnmatchedRow): boolean => row.orderId === order.id && needed.some((one) => isSameRow(one, row));
-    if (needed.length > 1) this.world.store.unmatched.handle((row) => isPart(row) && isIts(row), 'completed');
+    this.world.store.unmatched.handle((row) => isPart(row) && isIts(row), 'completed');
   }
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {
