@@ -19,6 +19,7 @@ import {
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
 import { refundTimeout } from '../model/new-order';
 import { isPaidBy, neededPayments } from '../model/decide-claim';
+import { moneyReceived } from '../model/money';
 import { SettledPayments } from '../sql/handled-payments';
 import {
   type UnmatchedPayment,
@@ -196,9 +197,12 @@ export class SettleUnmatched {
       return;
     }
     const reason = order.status === 'PAID' ? 'surplus' : 'late';
-    await this.transaction.store.keepUnmatched(tx, [
-      unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: why.by.traceparent }),
-    ]);
+    const row = { reason, handling: 'kept', now, traceparent: why.by.traceparent } as const;
+    const left = order.status === 'PAID' ? surplusWith(order, attempt) : [attempt];
+    await this.transaction.store.keepUnmatched(
+      tx,
+      left.map((one) => unmatchedFromAttempt(one, row)),
+    );
   }
 
   /** Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none. */
@@ -338,6 +342,15 @@ export function heldAttempt(
   return order.attempts.find(
     (attempt) => isMeant(attempt) && !(status === 'PAID' && staysPaid(order, attempt, payment)),
   );
+}
+
+/** Of two payments, the earlier one pays the order, also if it is the one that has come back. */
+function surplusWith(order: LockedOrder, attempt: PaymentAttempt): readonly PaymentAttempt[] {
+  const money = moneyReceived(
+    order,
+    order.attempts.map((one) => (isSameRow(one, attempt) ? attempt : one)),
+  );
+  return money.type === 'sufficient' ? money.surplus : [];
 }
 
 /** A part of a PAID order that has too little does not pay it. A mere report says nothing of what a provider has confirmed. */

@@ -169,6 +169,23 @@ describe('the decisions of an operator about an order', () => {
     expect([await desk.rowsOf('less'), await desk.rowsOf('enough')]).toEqual([['surplus kept'], ['surplus adopted']]);
   });
 
+  it('is asked about the later payment if the earlier one, which was settled, counts again', async () => {
+    const row = { id: await desk.unmatched('came-back'), reason: 'paid back by wire' };
+    expect(await desk.shop.settleUnmatched.execute(row, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+    const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('came-back') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('later') });
+    await desk.confirm(orderId, 'came-back');
+    await desk.confirm(orderId, 'later');
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['came-back SETTLED', 'later PAID']);
+    expect(await desk.shop.unmatched.reopen(row, { by: ANNA })).toMatchObject({ outcome: 'reopened' });
+    expect(await desk.rowsOf('came-back')).toEqual(['unknown-order adopted']);
+    const [open] = await desk.openOf('later');
+    expect(open).toMatchObject({ reason: 'surplus', handling: 'kept', orderId });
+    const settlement = { id: open?.id ?? '', reason: 'paid back, too' };
+    expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['came-back PAID', 'later SETTLED']);
+  });
+
   describe('a revival', () => {
     it('sells a closed order whose money was kept, and clears the alert', async () => {
       const before = await stockOf(desk.shop, 'apple');
