@@ -21,6 +21,8 @@ export interface BankPayment {
   readonly paidAt: number;
   refunded: bigint;
   isDisputed?: boolean;
+  /** A person has sent it back, outside of the service. */
+  isWired?: boolean;
   /** Somebody has taken the news of that. */
   isToldDisputed?: boolean;
   readonly refunds: Map<string, BankRefund>;
@@ -189,6 +191,7 @@ export class Bank {
     if (!payment || other || payment.refunded > 0n) return undefined;
     if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return undefined;
     payment.refunded = payment.amount;
+    payment.isWired = true;
     this.kernel.say(`a person wires ${payment.amount} of ${payment.reference} (${payment.transactionId}) back`);
     return payment;
   }

@@ -46,14 +46,15 @@ function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
   return closingReason === 'expired' && closingAt !== null && closingAt < expiresAt;
 }
 
-/** A buyer who has paid in full before the closing began has bought. */
+/** A buyer who has paid in full before the closing began has bought, if nobody has sent the money back meanwhile. */
 function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): string[] {
   if (!ENDED_UNPAID.includes(status)) return [];
   const isRegistered = (payment: BankPayment): boolean => bank.intentOf(payment)?.isRegistered === true;
   const isInTime = ({ paidAt }: BankPayment): boolean => closingAt !== null && paidAt < closingAt;
   const paid = bank.payments.filter((one) => one.orderId === id && isRegistered(one) && isInTime(one));
-  const whole = paid.filter((one) => one.amount >= (bank.intentOf(one)?.amount ?? 0n) && !one.isDisputed);
-  return whole.map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
+  const whole = paid.filter((one) => one.amount >= (bank.intentOf(one)?.amount ?? 0n));
+  const kept = whole.filter(({ isDisputed, isWired }) => !isDisputed && !isWired);
+  return kept.map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
 }
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
