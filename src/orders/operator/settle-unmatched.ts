@@ -19,7 +19,6 @@ import {
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
 import { refundTimeout } from '../model/new-order';
 import { isPaidBy, neededPayments } from '../model/decide-claim';
-import { moneyReceived } from '../model/money';
 import { SettledPayments } from '../sql/handled-payments';
 import {
   type UnmatchedPayment,
@@ -34,6 +33,7 @@ import {
   WHOLE_PAYMENT_REASONS,
   unmatchedFromAttempt,
 } from '../model/unmatched-money';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch } from '../unmatched/payment-watch';
 import { RefundRows } from '../unmatched/refunds';
 import { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
@@ -103,6 +103,7 @@ export class SettleUnmatched {
     private readonly watch: PaymentWatch,
     private readonly settled: SettledPayments,
     private readonly refunds: RefundRows,
+    private readonly unmatched: HandleUnmatched,
   ) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
@@ -152,6 +153,7 @@ export class SettleUnmatched {
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
       if (moved && isOwnerless(payment)) await this.handOver(found, moved, why);
       else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
+      if (moved) await this.showWith(moved, found, why);
       return { outcome: 'reopened', payment: await this.note(await this.resumeRefund(found, why), why) };
     });
   }
@@ -196,13 +198,16 @@ export class SettleUnmatched {
       await this.transaction.decideNow(tx, order.id);
       return;
     }
-    const reason = order.status === 'PAID' ? 'surplus' : 'late';
-    const row = { reason, handling: 'kept', now, traceparent: why.by.traceparent } as const;
-    const left = order.status === 'PAID' ? surplusWith(order, attempt) : [attempt];
-    await this.transaction.store.keepUnmatched(
-      tx,
-      left.map((one) => unmatchedFromAttempt(one, row)),
-    );
+    if (order.status === 'PAID') return;
+    const row = { reason: 'late', handling: 'kept', now, traceparent: why.by.traceparent } as const;
+    await this.transaction.store.keepUnmatched(tx, [unmatchedFromAttempt(attempt, row)]);
+  }
+
+  /** The payment may pay the order from now on, instead of another one, or with it. */
+  private async showWith(attempt: PaymentAttempt, { tx, now, order }: Found, { by }: Why): Promise<void> {
+    if (!order) return;
+    const attempts = order.attempts.map((one) => (isSameRow(one, attempt) ? attempt : one));
+    await this.unmatched.show({ ...order, attempts }, { tx, by, now });
   }
 
   /** Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none. */
@@ -342,15 +347,6 @@ export function heldAttempt(
   return order.attempts.find(
     (attempt) => isMeant(attempt) && !(status === 'PAID' && staysPaid(order, attempt, payment)),
   );
-}
-
-/** Of two payments, the earlier one pays the order, also if it is the one that has come back. */
-function surplusWith(order: LockedOrder, attempt: PaymentAttempt): readonly PaymentAttempt[] {
-  const money = moneyReceived(
-    order,
-    order.attempts.map((one) => (isSameRow(one, attempt) ? attempt : one)),
-  );
-  return money.type === 'sufficient' ? money.surplus : [];
 }
 
 /** A part of a PAID order that has too little does not pay it. A mere report says nothing of what a provider has confirmed. */

@@ -94,6 +94,15 @@ export class HandleUnmatched {
     await this.store.keepUnmatched(tx, parts);
   }
 
+  /** Shows what a PAID order has too little of, and too much, after a person's decision. Refunds nothing. Idempotent. */
+  async show(order: LockedOrder, context: LockedContext): Promise<void> {
+    await this.tellOfShortage(order, context);
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'sufficient') return;
+    await this.report(money.surplus, 'surplus', 'kept', context);
+    await this.store.contested.closeExcess(context.tx, money.surplus);
+  }
+
   /**
    * Locks the stock for reviving these orders, and that of `others`, in one statement, so that two transactions with
    * many orders do not deadlock. Locks nothing if no order is revived.

@@ -186,6 +186,24 @@ describe('the decisions of an operator about an order', () => {
     expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['came-back PAID', 'later SETTLED']);
   });
 
+  it('is asked about no part any more if a part that was settled counts again, and the order has enough', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('part-back') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('part-rest') });
+    await desk.report(orderId, 'part-back', 1_999);
+    await desk.confirm(orderId, 'part-back', 1_000);
+    const [part] = await desk.openOf('part-back');
+    const row = { id: part?.id ?? '', reason: 'paid back by wire' };
+    expect(await desk.shop.settleUnmatched.execute(row, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+    await desk.confirm(orderId, 'part-rest', 999);
+    expect(await desk.rowsOf('part-rest')).toEqual(['amount-mismatch kept']);
+    expect(await desk.shop.unmatched.reopen(row, { by: ANNA })).toMatchObject({ outcome: 'reopened' });
+    expect(await desk.rowsOf('part-back')).toEqual(['amount-mismatch completed']);
+    expect(await desk.rowsOf('part-rest')).toEqual(['amount-mismatch completed']);
+    expect(await desk.shop.settleUnmatched.execute(row, { by: ANNA })).toMatchObject({
+      code: 'UNMATCHED_PAYMENT_HANDLED',
+    });
+  });
+
   describe('a revival', () => {
     it('sells a closed order whose money was kept, and clears the alert', async () => {
       const before = await stockOf(desk.shop, 'apple');
