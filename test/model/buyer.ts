@@ -43,7 +43,8 @@ function pay(shop: Shop, key: AttemptKey, provider: ModelProvider, payment: Prov
     [0.7, random.between(3 * MINUTE, 3 * HOUR)],
   );
   const fails = random.chance(0.08);
-  const debitMs = shop.plan.debits ? random.between(25 * HOUR, 60 * HOUR) : 0;
+  // One that slips in after the close would come after the watch.
+  const debitMs = shop.plan.debits && !payment.isClosed ? random.between(25 * HOUR, 60 * HOUR) : 0;
   agenda.after(passwordMs + debitMs, () => {
     if (!fails) return take(shop, key, payment);
     payment.failPaying(agenda.nowMs);
