@@ -10,8 +10,8 @@ import { jsonOf, type Kernel } from './kernel';
 
 const SECOND = 1_000;
 
-/** A shop gives up after so many tries. */
-const TRIES = 40;
+/** After so many tries, a second apart, people give up what they were about; a failure does not last for so long. */
+const TRIES = 400;
 
 interface Person {
   /** Whose follower, and which. */
