@@ -51,7 +51,9 @@ export class OverduePages {
     if (this.deps.isPaused()) return { rows: 0, next: undefined };
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
-    const { rows, costMs } = await this.readPage(current, marginMs, cause);
+    const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
+    await this.settleSelection(selection, current, cause, current.from.key === '');
+    const { rows, costMs } = selection;
     const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
@@ -65,25 +67,15 @@ export class OverduePages {
     await this.settleSelection(new OverdueSelection({ range, marginMs: 0, cause }, this.deps), range, cause);
   }
 
-  /** Mostly nothing is overdue. Then a range costs one statement, and no transaction. */
-  private async readPage(range: ScanRange, marginMs: number, cause: TimeoutCause): Promise<OverdueSelection> {
-    const selection = new OverdueSelection({ range, marginMs, cause }, this.deps);
-    const isBeginning = range.from.key === '';
-    if (!isBeginning || (await this.isAnyIn(selection, range))) await this.settleSelection(selection, range, cause);
-    return selection;
-  }
-
-  private async isAnyIn(selection: OverdueSelection, range: ScanRange): Promise<boolean> {
+  /** @param asksFirst mostly nothing is overdue: then a range costs one statement, and no transaction */
+  private async settleSelection(
+    selection: OverdueSelection,
+    range: ScanRange,
+    cause: TimeoutCause,
+    asksFirst = false,
+  ): Promise<void> {
     try {
-      return await selection.isAnyThere(this.deps.settler);
-    } catch (error) {
-      this.window.failed(range, selection.costMs);
-      throw error;
-    }
-  }
-
-  private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {
-    try {
+      if (asksFirst && !(await selection.isAnyThere(this.deps.settler))) return;
       this.lookUp(await this.deps.settler.settle(selection));
     } catch (error) {
       const { rows, costMs } = selection;
