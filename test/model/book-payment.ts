@@ -16,7 +16,7 @@ import {
   type UnmatchedMoney,
   type UnmatchedReason,
 } from '../../src/orders/model/unmatched-money';
-import { refundsPart } from '../../src/orders/model/plan-closing';
+import { handlingOfPart } from '../../src/orders/model/plan-closing';
 import { transition, type ActionContext } from '../../src/orders/model/transition';
 import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';
@@ -138,9 +138,8 @@ function accountedFor({ wiring }: World, { attempts }: LockedOrder, money: Money
 
 function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {
   const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
-  const isDecidedLater = order.status === 'CLOSING' || (order.status === 'PENDING' && order.autoClose);
-  const waits = isPart && isDecidedLater && refundsPart(order, world.policy.partialPayment);
-  world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, waits ? 'waiting' : 'kept')]);
+  const handling = isPart ? handlingOfPart(order, world.policy.partialPayment) : 'kept';
+  world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, handling)]);
 }
 
 /**

@@ -134,6 +134,12 @@ function handlingOf(order: LockedOrder, partial: PartialPolicy): UnmatchedHandli
   return refundsPart(order, partial) ? 'waiting' : 'kept';
 }
 
+/** Pure: how a part of the price of any order is handled for now. Without a closing to come, a person must decide. */
+export function handlingOfPart(order: LockedOrder, partial: PartialPolicy): UnmatchedHandling {
+  const isDecidedLater = order.status === 'CLOSING' || (order.status === 'PENDING' && order.autoClose);
+  return isDecidedLater ? handlingOf(order, partial) : 'kept';
+}
+
 function insufficientMoney(
   order: LockedOrder,
   { cause, traceparent }: Due,
@@ -284,7 +290,7 @@ function endOf({ closingReason }: Pick<LockedOrder, 'closingReason'>): 'CLOSED' 
 }
 
 /** Whether the part of the price that an order has is refunded when it ends. Who cancels it has decided that. */
-export function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, partial: PartialPolicy): boolean {
+function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, partial: PartialPolicy): boolean {
   return partial === 'refund-and-close' || (partial === 'park' && closingReason === 'cancelled');
 }
 

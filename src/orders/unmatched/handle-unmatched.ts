@@ -6,7 +6,7 @@ import { TimeoutScheduler } from '../../timeouts';
 import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
 import { moneyReceived, isPaidByReports } from '../model/money';
-import { refundsPart } from '../model/plan-closing';
+import { handlingOfPart } from '../model/plan-closing';
 import { type LockedOrder, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { OrderStore } from '../sql/order-store';
@@ -119,8 +119,7 @@ export class HandleUnmatched {
 
   /** How money that is not enough for its order is handled for now. */
   handlingOfPart(order: LockedOrder): UnmatchedHandling {
-    const isDecidedLater = order.status === 'CLOSING' || (order.status === 'PENDING' && order.autoClose);
-    return isDecidedLater && refundsPart(order, this.policies.of(order.merchantId).partialPayment) ? 'waiting' : 'kept';
+    return handlingOfPart(order, this.policies.of(order.merchantId).partialPayment);
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
