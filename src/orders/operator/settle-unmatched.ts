@@ -151,9 +151,10 @@ export class SettleUnmatched {
       const moved = await this.move(found, 'SETTLED', 'PAID');
       if (!isOpen(payment)) await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
-      if (moved && isOwnerless(payment)) await this.handOver(found, moved, why);
+      if (moved && isOwnerless(payment)) await this.handOver(found, moved.attempt, why);
       else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
-      if (moved) await this.showWith(moved, found, why);
+      // The payment may pay the order from now on, instead of another one, or with it.
+      if (moved) await this.unmatched.show(moved.order, { tx: found.tx, by: why.by, now: found.now });
       return { outcome: 'reopened', payment: await this.note(await this.resumeRefund(found, why), why) };
     });
   }
@@ -203,28 +204,25 @@ export class SettleUnmatched {
     await this.transaction.store.keepUnmatched(tx, [unmatchedFromAttempt(attempt, row)]);
   }
 
-  /** The payment may pay the order from now on, instead of another one, or with it. */
-  private async showWith(attempt: PaymentAttempt, { tx, now, order }: Found, { by }: Why): Promise<void> {
-    if (!order) return;
-    const attempts = order.attempts.map((one) => (isSameRow(one, attempt) ? attempt : one));
-    await this.unmatched.show({ ...order, attempts }, { tx, by, now });
-  }
-
-  /** Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none. */
+  /**
+   * Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none.
+   *
+   * @returns the attempt and its order after that
+   */
   private async move(
     { tx, now, order, payment }: Found,
     from: PaymentAttempt['status'],
     to: 'SETTLED' | 'PAID',
-  ): Promise<PaymentAttempt | undefined> {
+  ): Promise<{ readonly attempt: PaymentAttempt; readonly order: LockedOrder } | undefined> {
     const held = order && heldAttempt(order, payment, from);
     if (!order || !held) return undefined;
     const attempt = withStatus(held, to);
     await this.transaction.store.writeAttempts(tx, [{ attempt, evidence: null }]);
     // Nothing else looks whether it is paid at its provider after all.
     if (isSettledReport(attempt)) await this.watch.begin(tx, [{ ...order, attempts: [attempt] }], now);
-    const attempts = order.attempts.map((one) => (one === held ? attempt : one));
-    await this.decideAnew({ tx, now, order: { ...order, attempts } });
-    return attempt;
+    const after = { ...order, attempts: order.attempts.map((one) => (one === held ? attempt : one)) };
+    await this.decideAnew({ tx, now, order: after });
+    return { attempt, order: after };
   }
 
   /** The money that kept the order from closing, or that would pay it, is gone or back. */
