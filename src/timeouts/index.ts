@@ -22,6 +22,7 @@ export {
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,
+  type LookUpAnswers,
   type ScheduleTimeout,
   type TimeoutCause,
   type TimeoutRecord,

@@ -22,7 +22,7 @@ import {
   type RabbitClient,
   readPrefixOwner,
 } from '../../rabbit';
-import { type Notes } from './notes';
+import { capitalized, type Notes } from './notes';
 
 /** The first release with everything that the ladder needs. */
 const OLDEST = [3, 10];
@@ -399,8 +399,4 @@ export interface BrokerDependencies {
 /** Which right is lacking, in the broker's words. */
 function refusalIn(error: unknown): string | undefined {
   return /ACCESS_REFUSED - ([^"]*)/.exec(error instanceof Error ? error.message : String(error))?.[1];
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

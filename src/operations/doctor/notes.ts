@@ -127,6 +127,11 @@ export const DOCTOR_LIMITS: DoctorLimits = {
   probeMs: 5_000,
 };
 
+/** As a sentence begins. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** @param release undefined: of a time when instances did not tell it @param where it is connected to */
 export function noteRelease(notes: Notes, release: string | undefined, host: string, where: string): void {
   const own = packageVersion();

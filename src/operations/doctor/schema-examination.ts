@@ -17,7 +17,7 @@ import {
   readControls,
   rehearseWrite,
 } from '../../timeouts';
-import { type DoctorLimits, type Notes } from './notes';
+import { capitalized, type DoctorLimits, type Notes } from './notes';
 import { noteReadOnly } from './server-examination';
 
 /** A migration of this release, or one that only the schema knows. */
@@ -234,10 +234,6 @@ export class SchemaExamination {
 function sentenceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return capitalized(message.replace(/^ORDER_TIMEOUT\/[A-Z_]+: /, ''));
-}
-
-function capitalized(text: string): string {
-  return text.replace(/^./, (first) => first.toUpperCase());
 }
 
 interface OwnTable {

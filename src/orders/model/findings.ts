@@ -1,6 +1,6 @@
 import { assertNever } from '../../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../../payments';
-import { type DueTimeout } from '../../timeouts';
+import { type DueTimeout, type LookUpAnswers } from '../../timeouts';
 import {
   type AttemptName,
   canTakeMoney,
@@ -133,7 +133,7 @@ export interface Wait {
   readonly afterMs?: number;
   readonly counted: boolean;
   /** `none`: an operator has paused a provider. After a `clear` answer, too, the time until waits count begins anew. */
-  readonly answers?: 'none' | 'clear' | undefined;
+  readonly answers?: LookUpAnswers | undefined;
 }
 
 export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;

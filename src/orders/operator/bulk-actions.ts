@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { CLOCK, type Clock } from '../../clock';
-import { Database, isContention, isDatabaseUnavailable, isSchemaUnusable } from '../../database';
+import { Database, isContention, isDatabaseUnavailable } from '../../database';
 import { InvalidOrderError } from '../model/errors';
 import { EndOrder } from '../close/end-order';
 import { Deadlines, type NewDeadline } from '../deadline/deadline';
@@ -112,8 +112,7 @@ export class BulkRun {
       return { id, outcome: code ?? outcome };
     } catch (error) {
       if (isContention(error)) return { id, outcome: 'BUSY' };
-      const isOfAll = isDatabaseUnavailable(error) || isSchemaUnusable(error) || error instanceof InvalidOrderError;
-      if (isOfAll) throw error;
+      if (isDatabaseUnavailable(error) || error instanceof InvalidOrderError) throw error;
       this.logger.error(`order ${id} failed: ${String(error)}`, error instanceof Error ? error.stack : undefined);
       return { id, outcome: 'FAILED' };
     }
