@@ -22,20 +22,16 @@ export const KEEP_PAST = `
   CREATE TABLE sim.past_order (LIKE order_timeout.orders);
   CREATE TABLE sim.past_attempt (LIKE order_timeout.payment_attempt);
   CREATE TABLE sim.past_chargeback (LIKE order_timeout.unmatched_payment);
-  CREATE FUNCTION sim.keep_order() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN INSERT INTO sim.past_order SELECT OLD.*; RETURN OLD; END $$;
-  CREATE FUNCTION sim.keep_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN INSERT INTO sim.past_attempt SELECT OLD.*; RETURN NULL; END $$;
-  CREATE FUNCTION sim.keep_chargeback() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN INSERT INTO sim.past_chargeback SELECT OLD.*; RETURN NULL; END $$;
-  CREATE TRIGGER keep BEFORE DELETE ON order_timeout.orders FOR EACH ROW EXECUTE FUNCTION sim.keep_order();
+  CREATE FUNCTION sim.keep() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN EXECUTE format('INSERT INTO sim.%I SELECT $1.*', TG_ARGV[0]) USING OLD; RETURN OLD; END $$;
+  CREATE TRIGGER keep BEFORE DELETE ON order_timeout.orders FOR EACH ROW EXECUTE FUNCTION sim.keep('past_order');
   CREATE TRIGGER keep_deleted AFTER DELETE ON order_timeout.payment_attempt
-    FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%') EXECUTE FUNCTION sim.keep_attempt();
+    FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%') EXECUTE FUNCTION sim.keep('past_attempt');
   CREATE TRIGGER keep_erased AFTER UPDATE ON order_timeout.payment_attempt
     FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%' AND NEW.reference LIKE 'erased:%')
-    EXECUTE FUNCTION sim.keep_attempt();
+    EXECUTE FUNCTION sim.keep('past_attempt');
   CREATE TRIGGER keep_settled AFTER DELETE ON order_timeout.unmatched_payment
-    FOR EACH ROW WHEN (OLD.reason = 'chargeback') EXECUTE FUNCTION sim.keep_chargeback()`;
+    FOR EACH ROW WHEN (OLD.reason = 'chargeback') EXECUTE FUNCTION sim.keep('past_chargeback')`;
 
 export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
   const erased = await kernel.query<{ id: string }>(`
