@@ -1,6 +1,7 @@
-import { type Socket } from 'node:net';
+import { type Duplex } from 'node:stream';
 import { Client } from 'pg';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
+import { WarmSessions } from './warm-sessions';
 
 type Answer = { readonly value: unknown } | { readonly error: Error };
 
@@ -36,7 +37,7 @@ export interface Session {
 /** What pg keeps of a connection. */
 interface Connected {
   readonly processID: number | null;
-  readonly connection: { readonly stream: Socket };
+  readonly connection: { readonly stream: Duplex };
   readonly connectionParameters: { readonly options?: string };
 }
 
@@ -49,8 +50,14 @@ const prototype = Client.prototype as unknown as Record<'query' | 'connect' | 'e
 
 const original = { query: prototype.query, connect: prototype.connect, end: prototype.end };
 
+/** Of the process, from world to world. */
+const warm = new WarmSessions((client) => original.connect.call(client) as Promise<unknown>);
+
 /** The first thing that is asked of a session. */
 export const CONNECT = 'connect';
+
+/** What may read the time, also by a default or a trigger. */
+const TIMED = /\b(?:now|clock_timestamp)\(|\b(?:INSERT|UPDATE|DELETE)\b/i;
 
 /** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
 const SUSPICIOUS_MS = 3;
@@ -64,27 +71,26 @@ export class Sessions {
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
-  private leaving: { readonly pid: number | null; readonly isClosed: Promise<unknown> }[] = [];
-  private monitor: Client | undefined;
+  private leaving: {
+    readonly pid: number | null;
+    readonly isFree: Promise<boolean>;
+    readonly isClosed: Promise<void>;
+  }[] = [];
   private ids = 0;
   /** The time that PostgreSQL knows. */
   private told = 0;
 
+  /** @param monitor a connection of the world's own */
   constructor(
     private readonly time: VirtualTime,
+    private readonly monitor: Client,
     private readonly say: (line: string) => void,
-  ) {}
-
-  async open(url: string): Promise<void> {
-    const client = new Client({ connectionString: url });
-    await original.connect.call(client);
-    this.monitor = client;
+  ) {
     takeOver(this);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     Object.assign(prototype, original);
-    await this.monitor?.end();
   }
 
   /** On a connection of the world's own. */
@@ -134,7 +140,11 @@ export class Sessions {
     const { stream } = connectedOf(client).connection;
     // An error may come first.
     const close = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : close });
+    this.leaving.push({
+      pid: pidOf(session),
+      isFree: warm.take(client, session.inFlight !== undefined),
+      isClosed: stream.closed ? Promise.resolve() : close,
+    });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
@@ -157,7 +167,7 @@ export class Sessions {
   async execute(session: Session): Promise<void> {
     const statement = session.queue.shift();
     if (!statement) return;
-    await this.tellTime();
+    if (TIMED.test(statement.text)) await this.tellTime();
     session.inFlight = statement;
     this.statements += 1;
     statement.done = this.perform(statement).then(
@@ -227,7 +237,9 @@ export class Sessions {
     const leaving = this.leaving.splice(0);
     if (leaving.length === 0) return false;
     await Promise.all(leaving.map(({ isClosed }) => isClosed));
-    const pids = leaving.map(({ pid }) => pid);
+    const areFree = await Promise.all(leaving.map(({ isFree }) => isFree));
+    const pids = leaving.map(({ pid }) => pid).filter((_pid, index) => !areFree[index]);
+    if (pids.length === 0) return true;
     const isOurs = 'pid = ANY($1) AND pid <> pg_backend_pid() AND datname = current_database()';
     await this.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs}`, [pids]);
     const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
@@ -307,6 +319,7 @@ function takeOver(sessions: Sessions): void {
     stream.on('error', () => undefined);
     const connect = async (): Promise<Client> => {
       if (stream.destroyed) throw new Error('Connection terminated unexpectedly');
+      await warm.give(this);
       await original.connect.call(this);
       sessions.opened(sessions.of(this));
       return this;
