@@ -1,8 +1,10 @@
 // npm run api: compares the signatures of the public API with the approved ones in test/architecture/public-api.
+// Hosts may check the declarations of libraries, so they must compile, too.
 // npm run api -- --update: approves what there is.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import ts from 'typescript';
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { ensureBuilds } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
@@ -12,6 +14,13 @@ import { SetupError } from './setup/errors.mjs';
 
 const reportFolder = join(repository, 'test', 'architecture', 'public-api');
 const simulator = join(repository, 'packages', 'payment-simulator');
+
+/** @type {ts.FormatDiagnosticsHost} */
+const format = {
+  getCurrentDirectory: () => repository,
+  getCanonicalFileName: (name) => name,
+  getNewLine: () => '\n',
+};
 
 /**
  * The declarations of each entry point of a package.
@@ -27,6 +36,8 @@ function entryPoints(folder, main) {
     typeof target === 'string' ? [] : [{ name: name === '.' ? main : name.slice(2), folder, types: target.types }],
   );
 }
+
+const entries = [...entryPoints(repository, 'index'), ...entryPoints(simulator, 'payment-simulator')];
 
 /** @param {string} reportTempFolder @param {{ name: string, folder: string, types: string }} entry */
 function configOf(reportTempFolder, { name, folder, types }) {
@@ -65,7 +76,6 @@ function configOf(reportTempFolder, { name, folder, types }) {
  * @param {string} reportTempFolder
  */
 function compare(localBuild, reportTempFolder) {
-  const entries = [...entryPoints(repository, 'index'), ...entryPoints(simulator, 'payment-simulator')];
   const configs = entries.map((entry) => configOf(reportTempFolder, entry));
   const [first, ...others] = configs;
   if (!first) throw new Error('package.json exports nothing');
@@ -84,8 +94,26 @@ function compare(localBuild, reportTempFolder) {
   );
 }
 
+/**
+ * What a host that checks the declarations of libraries would read of ours: what is not emitted must not be needed.
+ *
+ * @param {string[]} files
+ */
+function faultsOf(files) {
+  const resolution = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext };
+  const options = { ...resolution, target: ts.ScriptTarget.ES2022, strict: true, types: ['node'], noEmit: true };
+  const program = ts.createProgram(files, options);
+  const own = program.getSourceFiles().filter(({ fileName }) => !fileName.includes('/node_modules/'));
+  return own.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]);
+}
+
 await main(async ({ args, signal }) => {
   await ensureBuilds({ signal });
+  const faults = faultsOf(entries.map(({ folder, types }) => join(folder, types)));
+  if (faults.length > 0)
+    throw new SetupError('DECLARATIONS_BROKEN', 'hosts that check the declarations of libraries do not compile', {
+      remedy: `mend these:\n${ts.formatDiagnostics(faults, format)}`,
+    });
   const isUpdate = args.includes('--update');
   mkdirSync(reportFolder, { recursive: true });
   const temporary = mkdtempSync(join(tmpdir(), 'public-api-'));

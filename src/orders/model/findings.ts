@@ -1,6 +1,6 @@
 import { assertNever } from '../../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../../payments';
-import { type DueTimeout, type LookUpAnswers } from '../../timeouts';
+import { type LookUpAnswers } from '../../timeouts';
 import {
   type AttemptName,
   canTakeMoney,
@@ -145,11 +145,17 @@ const HOUR = 60 * MINUTE;
 /** After this time without a result, runs count, so that what waits is parked with an alert. Refunds and payment watches, too. */
 export const MAX_DEFER_MS = 24 * HOUR;
 
+/** When a timeout became due, and since when it has been looked up without a clear answer. */
+export interface Asked {
+  readonly dueAt: Date;
+  readonly askedSince?: Date;
+}
+
 /**
  * Pure: returns how long look-ups have brought no clear answer, or an hour after one. It counts from the first one, not
  * from when the timeout became due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
  */
-export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 'dueAt'>, now: Date): number {
+export function waitedMs({ askedSince, dueAt }: Asked, now: Date): number {
   return now.getTime() - (askedSince ?? dueAt).getTime();
 }
 
@@ -248,7 +254,7 @@ export function waitForProviders(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
-  due: Pick<DueTimeout, 'askedSince' | 'dueAt'>,
+  due: Asked,
 ): Wait | undefined {
   const waits = findings.flatMap((found): Wait[] => {
     const { provider, reference, finding } = found;

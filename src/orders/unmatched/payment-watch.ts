@@ -21,6 +21,7 @@ import {
   waitForFinding,
   attemptWrites,
   withFindings,
+  type Asked,
 } from '../model/findings';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderStore } from '../sql/order-store';
@@ -49,8 +50,6 @@ export class PaymentWatch {
     return dueAt ? [{ kind: ORDER_LATE_WATCH, key: order.id, dueAt, payload: { since: now.toISOString() } }] : [];
   }
 }
-
-type Asked = Pick<DueTimeout, 'askedSince' | 'dueAt'>;
 
 /** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = 60_000;
