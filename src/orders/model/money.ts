@@ -229,10 +229,13 @@ function holderOf(
   { source }: Money,
   known: PaymentAttempt | undefined,
 ): PaymentAttempt | undefined {
-  const returning = booked.find(({ status }) => status !== 'PAID');
+  const certain = booked.find(({ registered, paidSource }) => registered && paidSource === 'provider');
+  // A settled report was a mistake if the provider says so of what it has confirmed.
+  const isMistaken = (one: PaymentAttempt): boolean =>
+    source === 'provider' && certain !== undefined && one.status === 'SETTLED' && one.paidSource !== 'provider';
+  const returning = booked.find((one) => one.status !== 'PAID' && !isMistaken(one));
   if (returning) return returning;
   if (source === 'provider') {
-    const certain = booked.find(({ registered, paidSource }) => registered && paidSource === 'provider');
     if (certain) return certain;
     if (known?.registered) return known;
   }

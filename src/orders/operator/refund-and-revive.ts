@@ -8,7 +8,6 @@ import { checkRequest } from '../input/check-input';
 import { isDue } from '../model/plan-closing';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { neededPayments } from '../model/decide-claim';
 import { MarkPaid } from '../pay/mark-paid';
 import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import {
@@ -160,10 +159,10 @@ export class RefundPayment {
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
     if (order.status === 'PAID') {
-      const after = { ...order, attempts: order.attempts.filter((one) => one !== attempt) };
-      await transaction.store.contested.closeNeeded(tx, neededPayments(after));
-      // A surplus payment that pays the order from now on may be more than its price.
-      await unmatched.handleExcess(after, context);
+      // Another payment may pay the order from now on, and be more than its price, or make a third one surplus.
+      const returned: PaymentAttempt = { ...attempt, status: 'REFUNDING' };
+      const attempts = order.attempts.map((one) => (one === attempt ? returned : one));
+      await unmatched.execute({ ...order, attempts }, context);
     }
     // The rest may be nothing, so the closing decides again.
     if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });

@@ -7,6 +7,7 @@ import { checkUnmatched } from '../input/check-input';
 import {
   type LockedOrder,
   accountOfAttempt,
+  areTwoPayments,
   isOtherPayment,
   isSamePayment,
   isSameRow,
@@ -73,8 +74,8 @@ export type SettleUnmatchedResult =
   { readonly outcome: 'settled'; readonly payment: UnmatchedPayment } | NotFound | Handled;
 
 /**
- * `reopened`: it waits for a person again, or did so before. `adopted`: its attempt was registered after it was settled, so
- * that order has it now.
+ * `reopened`: it counts as money again, or did so before. The payment's `handling` says what becomes of it: `kept` waits for
+ * a person.
  */
 export type ReopenUnmatchedResult =
   { readonly outcome: 'reopened'; readonly payment: UnmatchedPayment } | NotFound | Handled;
@@ -112,7 +113,8 @@ export class SettleUnmatched {
       const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
-      for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
+      const twins = await this.rows.twins(found.tx, payment.id, 'kept');
+      for (const row of [payment, ...twins, ...(await this.underOtherNames(found, twins))]) {
         await this.rows.resolve(found.tx, row.id, 'settled', why);
         if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
       }
@@ -120,8 +122,22 @@ export class SettleUnmatched {
       if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
       await this.countExcess(found, 1);
       await this.tellHolders(found, why);
-      return { outcome: 'settled', payment: await this.note(found, why) };
+      await this.note(found, why);
+      return { outcome: 'settled', payment: await this.read(found) };
     });
+  }
+
+  /** Money of none that a provider has told under several names: who pays it back under one must not do so under another. */
+  private async underOtherNames(
+    { tx, payment }: Found,
+    known: readonly UnmatchedPayment[],
+  ): Promise<readonly UnmatchedPayment[]> {
+    if (payment.reason !== 'unknown-order' || payment.source !== 'provider') return [];
+    const { unowned } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
+    const ids = new Set([payment, ...known].map(({ id }) => id));
+    const same = unowned.filter((one) => !ids.has(one.id) && isSamePayment(one, namesOf(payment)));
+    const rows = await Promise.all(same.map((one) => this.rows.lock(tx, one.id)));
+    return rows.flatMap((row) => (row && isOpen(row) && !areTwoPayments(namesOf(row), namesOf(payment)) ? [row] : []));
   }
 
   /** An order may have got the payment by a report since the person looked, and then counts on what was paid back. */
@@ -137,7 +153,7 @@ export class SettleUnmatched {
   }
 
   /**
-   * Takes a settlement back. The payment counts as money again, and waits for a person.
+   * Takes a settlement back. The payment counts as money again, and the policies decide about it at once.
    *
    * @throws InvalidOrderError if the request is invalid.
    */
@@ -145,17 +161,25 @@ export class SettleUnmatched {
     return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
       const { payment } = found;
       if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
-      const twins = await this.rows.twins(found.tx, payment.id, 'settled');
+      const twins = [
+        ...(await this.rows.twins(found.tx, payment.id, 'settled')),
+        ...(await this.rows.settledTwins(found.tx, payment.id)),
+      ];
       // A row that another amount has opened again still counts as settled.
       for (const { id } of [payment, ...twins]) await this.settled.forget(found.tx, id);
-      const moved = await this.move(found, 'SETTLED', 'PAID');
-      if (!isOpen(payment)) await this.countExcess(found, -1);
+      // Of early money, the row that names no order is about the payment itself.
+      const early = [payment, ...twins].find(isOwnerless);
+      const moved = await this.move({ ...found, payment: early ?? payment }, 'SETTLED', 'PAID');
+      const recounted = isOpen(payment) ? undefined : await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
-      if (moved && isOwnerless(payment)) await this.handOver(found, moved.attempt, why);
+      if (moved && early)
+        for (const row of [payment, ...twins]) await this.handOver({ ...found, payment: row }, moved.attempt, why);
       else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
-      // The payment may pay the order from now on, instead of another one, or with it.
-      if (moved) await this.unmatched.show(moved.order, { tx: found.tx, by: why.by, now: found.now });
-      return { outcome: 'reopened', payment: await this.note(await this.resumeRefund(found, why), why) };
+      const after = moved?.order ?? recounted;
+      const order = await this.note(await this.resumeRefund({ ...found, order: after ?? found.order }, why), why);
+      // The payment may pay the order from now on, instead of another one or with it, or be refunded like any other.
+      if (after && order) await this.unmatched.execute(order, { tx: found.tx, by: why.by, now: found.now }, 1);
+      return { outcome: 'reopened', payment: await this.read(found) };
     });
   }
 
@@ -188,7 +212,8 @@ export class SettleUnmatched {
     if (!payment || !isOwnerless(payment)) return payment?.orderId ?? '';
     const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
     const [twin] = await this.rows.twins(tx, payment.id, 'kept');
-    return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
+    const held = attempts.find((one) => one.status === 'SETTLED' && isOfRow(one, payment));
+    return held?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
   }
 
   /** The order has the money from now on: it is decided about, or waits for a person if the order has ended. */
@@ -230,16 +255,32 @@ export class SettleUnmatched {
     if (order && (isDue(order, now) || isPaidFor(order))) await this.transaction.decideNow(tx, order.id);
   }
 
-  /** A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. */
-  private async countExcess({ tx, order, payment }: Found, sign: 1 | -1): Promise<void> {
-    const isIts = (one: PaymentAttempt): boolean =>
-      one.status === 'PAID' && one.paidSource === 'provider' && isSameRow(one, payment);
-    const attempt = payment.reason === 'overpaid' ? order?.attempts.find(isIts) : undefined;
-    if (attempt) await this.refunds.countExcess(tx, attempt, sign * payment.amount);
+  /**
+   * A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. Returns the
+   * order after that; undefined: it is not about an excess.
+   */
+  private async countExcess({ tx, order, payment }: Found, sign: 1 | -1): Promise<LockedOrder | undefined> {
+    if (!order || payment.reason !== 'overpaid') return undefined;
+    // The whole payment may have been settled since.
+    const isIts = ({ status }: PaymentAttempt): boolean => status === 'PAID' || (status === 'SETTLED' && sign < 0);
+    const attempt = order.attempts.find(
+      (one) => isIts(one) && one.paidSource === 'provider' && isSameRow(one, payment),
+    );
+    const amount = sign * payment.amount;
+    // That of a report was not counted.
+    if (!attempt || attempt.refundedAmount + BigInt(amount) < 0n) return order;
+    await this.refunds.countExcess(tx, attempt, amount);
+    const counted = { ...attempt, refundedAmount: attempt.refundedAmount + BigInt(amount) };
+    return { ...order, attempts: order.attempts.map((one) => (one === attempt ? counted : one)) };
   }
 
-  private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {
-    if (order) await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+  private async note({ tx, order, payment }: Found, why: Why): Promise<LockedOrder | undefined> {
+    if (!order) return undefined;
+    const { version } = await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    return { ...order, version };
+  }
+
+  private async read({ tx, payment }: Found): Promise<UnmatchedPayment> {
     return (await this.rows.find(tx, payment.id)) ?? payment;
   }
 
@@ -308,7 +349,8 @@ export class UnmatchedPayments {
   }
 
   /**
-   * Operator: takes a settlement back. The payment counts as money again, and waits for a person. Idempotent.
+   * Operator: takes a settlement back. The payment counts as money again, and the policies decide about it at once: its
+   * `handling` says whether it waits for a person. Idempotent.
    *
    * @throws InvalidOrderError if the request is invalid.
    */
@@ -341,10 +383,18 @@ export function heldAttempt(
   // The row has the key of its attempt, which may have got its account later.
   const own = order.attempts.find((attempt) => isSameRow(attempt, payment));
   const names = { ...namesOf(payment), ...(own ? { merchantAccount: accountOfAttempt(own) } : {}) };
-  const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
+  const isMeant = (attempt: PaymentAttempt): boolean =>
+    attempt.status === status &&
+    isSamePayment(attempt, names) &&
+    (isOwnerless(payment) ? isOfRow(attempt, payment) : !areTwoPayments(attempt, names));
   return order.attempts.find(
     (attempt) => isMeant(attempt) && !(status === 'PAID' && staysPaid(order, attempt, payment)),
   );
+}
+
+/** Whether the attempt has what the row is about. Anybody may report that it is what a provider has told. */
+function isOfRow(attempt: PaymentAttempt, row: UnmatchedPayment): boolean {
+  return !areTwoPayments(attempt, namesOf(row)) && (row.source === 'report' || attempt.paidSource === 'provider');
 }
 
 /** A part of a PAID order that has too little does not pay it. A mere report says nothing of what a provider has confirmed. */

@@ -77,7 +77,6 @@ export class RegisterAttempt {
     // Its row keeps its key. It may have been registered when the account was not known.
     const attempt = known ? { ...asked, merchantAccount: known.merchantAccount } : asked;
     const learns = known && accountOfAttempt(known) === null && asked.merchantAccount !== null;
-    if (learns) await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     const isLimited = known !== undefined && isLimitedLater(known, attempt);
     if (isLimited) await limitTime(tx, this.transaction.database, attempt);
     if (!isPayable(order, now)) {
@@ -85,8 +84,14 @@ export class RegisterAttempt {
       return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
     }
     if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
-    const refused = known ? undefined : this.refuse(order, attempt);
+    const refused = known && !learns ? undefined : this.refuse(order, asked, known);
     if (refused) return { outcome: 'rejected', ...refused };
+    if (learns) {
+      // Another order may have registered it with its account meanwhile.
+      const { attempts } = await this.transaction.store.samePayments(tx, [{ ...asked, transactionId: null }], order.id);
+      if (attempts.some((one) => one.orderId !== order.id)) return rejected('ATTEMPT_EXISTS');
+      await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
+    }
     if (!known || known.status === 'CREATED') {
       const written = await registerAttempt(tx, this.transaction.database, attempt, this.providers);
       if (!written) return rejected('ATTEMPT_EXISTS');
@@ -97,9 +102,13 @@ export class RegisterAttempt {
     return { outcome: known ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
   }
 
-  private refuse({ merchantId, attempts }: LockedOrder, attempt: PaymentAttempt): AttemptRefusal | undefined {
+  private refuse(
+    { merchantId, attempts }: LockedOrder,
+    attempt: PaymentAttempt,
+    known?: PaymentAttempt,
+  ): AttemptRefusal | undefined {
     const { maxAttempts, unknownProviders } = this.policies.of(merchantId);
-    if (attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };
+    if (!known && attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };
     return unknownProviders === 'allow' ? undefined : refuseProvider(attempt, this.providers);
   }
 

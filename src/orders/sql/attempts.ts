@@ -231,6 +231,7 @@ const rowsSql = statements((schema) => {
   const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
   // An account that is not known may be any.
   const account = 'COALESCE(a.resolved_account, a.merchant_account)';
+  const isItsAccount = `('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
   return {
     reopen: `
       UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named}
@@ -256,8 +257,11 @@ const rowsSql = statements((schema) => {
       UNION
       SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
         JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
-       WHERE a.order_id = $1 AND ${isWaiting}
-             AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`,
+       WHERE a.order_id = $1 AND ${isWaiting} AND ${isItsAccount}
+      UNION
+      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
+        JOIN ${table} p ON p.provider = a.provider AND p.evidence->>'reference' = a.reference
+       WHERE a.order_id = $1 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' AND ${isItsAccount}`,
     chargedBack: `
       SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}, ${table} p
        WHERE ${isChargebackOf('n', 'n.transaction', 'n.account')}`,

@@ -201,6 +201,7 @@ export class SettledPayments {
     await tx.query(settledSql(this.database).remember, [id]);
   }
 
+  /** The payment of this row counts again. Others under its reference stay settled, and what an order has in an attempt. */
   async forget(tx: EntityManager, id: string): Promise<void> {
     await tx.query(settledSql(this.database).forget, [id]);
   }
@@ -210,6 +211,10 @@ const settledSql = statements((schema) => ({
   remember: rememberSettledSql(schema, 'p.id = $1'),
   forget: `
       DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
-       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
+       WHERE p.id = $1 AND h.fate = 'settled' AND NOT EXISTS (
+               SELECT 1 FROM ${schema}.payment_attempt a
+                WHERE a.order_id = h.order_id AND a.provider = p.provider AND a.reference = p.reference)
+             AND p.reason IN ('unknown-order', 'invalid-amount') AND (h.amount, h.currency) = (p.amount, p.currency)
+             AND h.transaction IS NOT DISTINCT FROM ${schema}.payment_name(p.provider, p.evidence->>'transactionId')
              AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`,
 }));

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
 import { bookMoney, type Booking, moneyReceived } from '../model/money';
-import { decideClaim, namesOfMoney, unownedMoney } from '../model/decide-claim';
+import { decideClaim, namesOfMoney, unownedMoney, unownedOf } from '../model/decide-claim';
 import {
   type LockedOrder,
   isSameAttempt,
@@ -63,7 +63,8 @@ async function adopt(
   if (!(await store.holdUnmatched(tx, [adoptable]))) return order;
   // It was registered for another order in the meantime. A person must find out whose it is.
   if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
-  await store.closeUnmatched(tx, [adoptable]);
+  // It may have been told under several names.
+  await store.closeUnmatched(tx, [adoptable, ...unownedOf(money, same)]);
   if (isOthersToo(decision, booking, same.handled)) {
     const why = { reason: 'attempt-mismatch', handling: 'kept', now } as const;
     await store.keepUnmatched(tx, [unmatchedFromAttempt(booking.holder, why)]);

@@ -43,8 +43,11 @@ export class HandleUnmatched {
    * after everything else that takes locks, because it may lock stock. Idempotent.
    *
    * @param order its current state in this transaction, locked.
+   * @param least Rows of orders with fewer attempts are not outdated: an only payment was no part, and is never needed
+   *   or enough only later, unless a person has settled it meanwhile.
    */
-  async execute(order: LockedOrder, context: LockedContext): Promise<void> {
+  async execute(order: LockedOrder, context: LockedContext, least = 2): Promise<void> {
+    if (order.attempts.length >= least) await this.closeOutdated(order, context.tx);
     await this.handleExcess(order, context);
     await this.tellOfShortage(order, context);
     await this.found.outrank(order, context);
@@ -61,8 +64,25 @@ export class HandleUnmatched {
     }
   }
 
-  /** Handles what is too much of the payments that the order needs and keeps. Idempotent. */
-  async handleExcess(order: LockedOrder, context: LockedContext): Promise<void> {
+  /**
+   * Closes what told a person that a PAID order has too little, does not need a payment, or has too much of it, where that is
+   * so no more.
+   */
+  private async closeOutdated(order: LockedOrder, tx: EntityManager): Promise<void> {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'sufficient') return;
+    const { contested } = this.store;
+    const needed = neededPayments(order);
+    await contested.completeParts(tx, needed);
+    await contested.closeNeeded(tx, needed);
+    await contested.closeExcess(
+      tx,
+      needed.filter((attempt) => attempt !== money.overpaid?.attempt),
+    );
+  }
+
+  /** Handles what is too much of the payments that the order needs and keeps. */
+  private async handleExcess(order: LockedOrder, context: LockedContext): Promise<void> {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
     const { attempt, excess } = money.overpaid;
@@ -76,31 +96,14 @@ export class HandleUnmatched {
 
   /**
    * Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names.
-   * Closes those rows when the rest has arrived, and what said that a payment is not needed which the order now needs.
    */
   private async tellOfShortage(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
     const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type === 'nothing') return;
-    if (money.type === 'sufficient') {
-      // Nearly all orders have one attempt, which was no part, and never too much.
-      if (order.attempts.length < 2) return;
-      const needed = neededPayments(order);
-      await this.store.contested.completeParts(tx, needed);
-      return this.store.contested.closeNeeded(tx, needed);
-    }
+    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
     const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
     const parts = paid.map((attempt) => unmatchedFromAttempt(attempt, why));
     await this.store.keepUnmatched(tx, parts);
-  }
-
-  /** Shows what a PAID order has too little of, and too much, after a person's decision. Refunds nothing. Idempotent. */
-  async show(order: LockedOrder, context: LockedContext): Promise<void> {
-    await this.tellOfShortage(order, context);
-    const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'sufficient') return;
-    await this.report(money.surplus, 'surplus', 'kept', context);
-    await this.store.contested.closeExcess(context.tx, money.surplus);
   }
 
   /**
@@ -176,6 +179,7 @@ export class HandleUnmatched {
     await this.report(attempts, 'late', 'revived', context);
     // Before the rows of payments that the order needs are closed, which says nothing of a person.
     if (person) await this.rows.reviveLate(tx, order.id, person);
+    else await this.store.contested.closeNeeded(tx, attempts);
     // Payments that the revived order does not need are surplus, like any second payment.
     await this.execute({ ...order, status: 'PAID', version: order.version + 1 }, context);
     return true;

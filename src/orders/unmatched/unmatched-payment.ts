@@ -118,6 +118,11 @@ export class UnmatchedRows {
     return (await tx.query<Row[]>(unmatchedSql(this.database).twins, [id, handling])).map(toUnmatched);
   }
 
+  /** Settled rows of the same payment of no order, under other names. They are few, and this is rare: no index. */
+  async settledTwins(tx: EntityManager, id: string): Promise<UnmatchedPayment[]> {
+    return (await tx.query<Row[]>(unmatchedSql(this.database).settledTwins, [id])).map(toUnmatched);
+  }
+
   async countKept(queries: Queries): Promise<number> {
     const [row] = await queries.query<{ count: number }[]>(unmatchedSql(this.database).count);
     return row?.count ?? 0;
@@ -179,6 +184,14 @@ const unmatchedSql = statements((schema) => {
                   AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
                   OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
                   AND (p.order_id, p.reference, p.merchant_account) = (o.order_id, o.reference, o.merchant_account))
+       ORDER BY p.id FOR NO KEY UPDATE OF p`,
+    settledTwins: `
+      SELECT ${columns()} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference <> o.reference
+         AND (p.reference = o.evidence->>'transactionId'
+              OR p.evidence->>'transactionId' IN (o.reference, o.evidence->>'transactionId'))
+       WHERE o.id = $1 AND p.handling = 'settled' AND (o.reason, p.reason) = ('unknown-order', 'unknown-order')
+             AND (o.source, p.source) = ('provider', 'provider')
+             AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
        ORDER BY p.id FOR NO KEY UPDATE OF p`,
     count: `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`,

@@ -118,7 +118,7 @@ describe('a payment that a person has settled', () => {
     expect(await refundsOf(orderId)).toEqual([]);
     expect(await desk.openOf('s-more')).toMatchObject([{ reason: 'late', handling: 'kept', amount: 5_000 }]);
     expect(await reopen('s-more')).toMatchObject({ outcome: 'reopened' });
-    expect(await desk.attemptsOf(orderId)).toContain('s-more PAID');
+    expect(await desk.attemptsOf(orderId)).toContain('s-more REFUNDING');
   });
 
   it('is shown to a person if its provider had confirmed another amount', async () => {

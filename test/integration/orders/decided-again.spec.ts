@@ -1,0 +1,299 @@
+import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
+import { type FakeProvider } from './fake-provider';
+import { post } from './post-notification';
+import { fill, SCHEMA, settleUntilDone } from './shop';
+
+const SECOND = 1_000;
+
+let desk: OperatorDesk;
+
+const register = (orderId: string, ...references: string[]): Promise<unknown[]> =>
+  Promise.all(references.map((one) => desk.shop.register.execute({ orderId, ...desk.attempt(one) })));
+
+/** A notification. @param agoS when the buyer paid */
+async function tell(reference: string, amount: number, agoS = 0, transactionId = `t-${reference}`): Promise<void> {
+  const paidAt = new Date(Date.now() - agoS * SECOND);
+  await post(desk, {
+    ...{ type: 'PAID', reference, amount: BigInt(amount), currency: 'EUR', paidAt, transactionId, evidence: {} },
+  });
+}
+
+/** All rows about the payments of an order, or of none, whose references begin so. */
+async function rowsOf(prefix: string): Promise<string[]> {
+  const rows = await desk.shop.dataSource.query<{ text: string }[]>(
+    `SELECT reference || ' ' || reason || ' ' || amount || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment
+      WHERE reference LIKE $1 ORDER BY reference, id`,
+    [`${prefix}%`],
+  );
+  return rows.map(({ text }) => text);
+}
+
+async function openRowsOf(prefix: string): Promise<string[]> {
+  return (await rowsOf(prefix)).filter((row) => /kept|waiting/.test(row));
+}
+
+async function idOf(reference: string, reason: string): Promise<string> {
+  const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
+    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
+    [reference, reason],
+  );
+  return row?.id ?? '';
+}
+
+async function settle(reference: string, reason: string): Promise<void> {
+  const request = { id: await idOf(reference, reason), reason: 'paid back by wire' };
+  expect(await desk.shop.settleUnmatched.execute(request, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+}
+
+async function reopen(reference: string, reason: string): Promise<string> {
+  const request = { id: await idOf(reference, reason), reason: 'the wire came back' };
+  const result = await desk.shop.unmatched.reopen(request, { by: ANNA });
+  return result.outcome === 'reopened' ? result.payment.handling : result.outcome;
+}
+
+const refund = (orderId: string, reference: string): Promise<unknown> =>
+  desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'asked' }, { by: ANNA });
+
+/** An order of 100. */
+const placed = (merchantId?: string): Promise<string> =>
+  desk.placed({
+    amount: 100,
+    lines: [{ sku: 'apple', quantity: 1, unitAmount: 100 }],
+    ...(merchantId !== undefined && { merchantId }),
+  });
+
+async function placedWith(references: readonly string[], merchantId?: string): Promise<string> {
+  const orderId = await placed(merchantId);
+  await register(orderId, ...references);
+  return orderId;
+}
+
+describe('money that is decided about again:', () => {
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+
+  afterAll(() => desk.shop.database.drop());
+
+  describe('a PAID order that needs other payments than before', () => {
+    it('shows what it no longer needs after an operator has refunded another payment', async () => {
+      const orderId = await placedWith(['a-1', 'a-2', 'a-3'], 'keeper');
+      for (const [index, amount] of [60, 40, 100].entries()) await tell(`a-${index + 1}`, amount, 30 - index);
+      expect(await openRowsOf('a-')).toEqual(['a-3 surplus 100 kept']);
+      expect(await refund(orderId, 'a-1')).toMatchObject({ outcome: 'refunding' });
+      expect(await openRowsOf('a-')).toEqual(['a-2 surplus 40 kept']);
+    });
+
+    it('shows no excess that is none any more, after an operator has refunded another payment', async () => {
+      const orderId = await placedWith(['b-1', 'b-2', 'b-3'], 'keeper');
+      for (const [index, amount] of [60, 60, 40].entries()) await tell(`b-${index + 1}`, amount, 30 - index);
+      expect(await openRowsOf('b-')).toEqual(['b-2 overpaid 20 kept', 'b-3 surplus 40 kept']);
+      await refund(orderId, 'b-1');
+      expect(await openRowsOf('b-')).toEqual([]);
+    });
+
+    it('shows no excess that is none any more, because an earlier payment was told later', async () => {
+      await placedWith(['c-1', 'c-2', 'c-3']);
+      await tell('c-1', 45, 20);
+      await tell('c-2', 90, 10);
+      expect(await openRowsOf('c-')).toEqual(['c-2 overpaid 35 kept']);
+      await tell('c-3', 10, 30);
+      expect(await openRowsOf('c-')).toEqual([]);
+    });
+
+    it('shows no late payment that revives it without a person, so that nobody pays it back', async () => {
+      await fill(desk.shop, { scarce: 1 });
+      const orderId = await desk.placed({ amount: 100, lines: [{ sku: 'scarce', quantity: 1, unitAmount: 100 }] });
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      await fill(desk.shop, { scarce: 0 });
+      await desk.report(orderId, 'd-1', 100);
+      expect(await openRowsOf('d-')).toEqual(['d-1 late 100 kept']);
+      await fill(desk.shop, { scarce: 1 });
+      await desk.report(orderId, 'd-1', 100);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+      expect(await openRowsOf('d-')).toEqual([]);
+    });
+  });
+
+  describe('a payment that is reopened', () => {
+    it('shows all that is too much since', async () => {
+      const orderId = await placedWith(['e-1'], 'keeper');
+      await tell('e-1', 60, 30);
+      await settle('e-1', 'amount-mismatch');
+      await register(orderId, 'e-2', 'e-3');
+      await tell('e-2', 60, 20);
+      await tell('e-3', 40, 10);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+      await reopen('e-1', 'amount-mismatch');
+      expect(await openRowsOf('e-')).toEqual(['e-2 overpaid 20 kept', 'e-3 surplus 40 kept']);
+    });
+
+    it('has its whole amount again if its excess was reopened, too', async () => {
+      const orderId = await placedWith(['f-1', 'f-2', 'f-3'], 'keeper');
+      await tell('f-1', 60, 20);
+      await tell('f-2', 60, 10);
+      await settle('f-2', 'overpaid');
+      await tell('f-3', 60, 30);
+      await settle('f-2', 'surplus');
+      await reopen('f-2', 'overpaid');
+      await reopen('f-2', 'surplus');
+      await refund(orderId, 'f-2');
+      expect(await desk.shop.dataSource.query(`SELECT amount FROM ${SCHEMA}.refund WHERE reference = 'f-2'`)).toEqual([
+        { amount: '60' },
+      ]);
+    });
+
+    it('has no excess that only a report had stated', async () => {
+      const orderId = await placedWith(['g-1']);
+      await desk.report(orderId, 'g-1', 150);
+      await settle('g-1', 'overpaid');
+      await desk.confirm(orderId, 'g-1', 100);
+      expect(await reopen('g-1', 'overpaid')).toBe('adopted');
+      expect(await openRowsOf('g-')).toEqual([]);
+    });
+
+    it('is refunded at once if the policy says so, and not later', async () => {
+      const orderId = await placedWith(['h-1', 'h-2']);
+      await tell('h-1', 40, 30);
+      await settle('h-1', 'amount-mismatch');
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      await reopen('h-1', 'amount-mismatch');
+      expect(await desk.statusOf(orderId)).toBe('REFUNDING');
+      expect(await openRowsOf('h-')).toEqual([]);
+    });
+
+    it('leaves others under its reference settled', async () => {
+      await tell('i-1', 999, 0, 't1-i');
+      await settle('i-1', 'unknown-order');
+      const orderId = await desk.placed({ attempt: desk.attempt('i-1'), merchantId: 'parker' });
+      await tell('i-1', 1_000, 0, 't2-i');
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await reopen('i-1', 'amount-mismatch')).toBe('kept');
+      await tell('i-1', 999, 0, 't1-i');
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).not.toBe('PAID');
+      expect(await rowsOf('i-1')).toContain('i-1 unknown-order 999 settled');
+    });
+
+    it('does not become another one under its reference', async () => {
+      await tell('j-1', 1_999, 0, 't1-j');
+      await settle('j-1', 'unknown-order');
+      const orderId = await desk.placed({ attempt: desk.attempt('j-1'), merchantId: 'keeper', lines: [] });
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      await tell('j-1', 1_500, 0, 't2-j');
+      await settle('j-1', 'late');
+      await reopen('j-1', 'unknown-order');
+      expect(await desk.attemptsOf(orderId)).toContain('j-1 SETTLED');
+    });
+
+    it('does not make a false report of it true', async () => {
+      const orderId = await desk.closed({ merchantId: 'keeper', lines: [] });
+      const lie = { orderId, ...desk.attempt('r-lie'), amount: 1_999, currency: 'EUR', transactionId: 't-r' };
+      await desk.shop.markPaid.execute(lie);
+      await settle('r-lie', 'late');
+      await tell('r-1', 1_999, 0, 't-r');
+      await settle('r-1', 'unknown-order');
+      expect(await reopen('r-1', 'unknown-order')).toBe('kept');
+      expect(await desk.attemptsOf(orderId)).toEqual(['r-lie SETTLED']);
+    });
+
+    it.each(['unknown-order', 'attempt-mismatch'])(
+      'pays its order whichever of its two rows is reopened: %s',
+      async (reason) => {
+        const reference = `k-${reason}`;
+        await tell(reference, 1_999);
+        await desk.shop.dataSource.query(
+          `UPDATE ${SCHEMA}.unmatched_payment SET created_at = created_at - interval '20 minutes' WHERE reference = $1`,
+          [reference],
+        );
+        const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+        await tell(reference, 1_999);
+        await settle(reference, 'attempt-mismatch');
+        await tell(reference, 1_999);
+        expect(await desk.attemptsOf(orderId)).toEqual([`${reference} SETTLED`]);
+        await reopen(reference, reason);
+        await settleUntilDone(desk.shop, [orderId]);
+        expect(await desk.statusOf(orderId)).toBe('PAID');
+        expect(await openRowsOf(reference)).toEqual([]);
+      },
+    );
+  });
+
+  describe('a payment of no order that is told under two names', () => {
+    it('is settled and reopened under both', async () => {
+      await tell('l-pi', 1_999, 0, 'l-ch');
+      await tell('l-cs', 1_999, 0, 'l-pi');
+      await settle('l-pi', 'unknown-order');
+      expect(await openRowsOf('l-')).toEqual([]);
+      await reopen('l-pi', 'unknown-order');
+      expect(await openRowsOf('l-')).toEqual(['l-cs unknown-order 1999 kept', 'l-pi unknown-order 1999 kept']);
+    });
+
+    it('waits under neither once an order has it', async () => {
+      await tell('m-t', 1_999, 0, 'm-t');
+      await tell('m-1', 1_999, 0, 'm-t');
+      const orderId = await desk.placed({ attempt: desk.attempt('m-1') });
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+      expect(await openRowsOf('m-')).toEqual([]);
+    });
+  });
+
+  describe('what outlives a settlement', () => {
+    it('is not a settled report if the provider names it as a payment that it has confirmed', async () => {
+      const orderId = await desk.placed({ lines: [] });
+      await desk.shop.markPaid.execute({ orderId, ...desk.attempt('n-1'), amount: 500, currency: 'EUR' });
+      await settle('n-1', 'amount-mismatch');
+      await tell('n-tx', 1_999, 0, 'n-tx');
+      const assignment = { id: await idOf('n-tx', 'unknown-order'), orderId, reason: 'his' };
+      expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ booked: 'paid' });
+      await tell('n-1', 1_999, 0, 'n-tx');
+      expect(await desk.attemptsOf(orderId)).toEqual(expect.arrayContaining(['n-tx PAID', 'n-1 SETTLED']));
+      expect(await openRowsOf('n-')).toEqual([]);
+    });
+
+    it('keeps an operator from closing an order whose reference has another confirmed payment', async () => {
+      await tell('o-1', 500, 0, 't1-o');
+      await tell('o-1', 1_999, 0, 't2-o');
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.unmatched_payment SET created_at = created_at - interval '20 minutes'`,
+      );
+      await settle('o-1', 'unknown-order');
+      const orderId = await desk.placed({ attempt: desk.attempt('o-1') });
+      const closing = { orderId, reason: 'asked', attemptsAreClosed: true };
+      expect(await desk.shop.close.execute(closing, { by: ANNA })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
+    });
+  });
+
+  describe('an attempt that was registered without its account', () => {
+    it('learns none from a registration that is rejected', async () => {
+      const provider: FakeProvider & { defaultAccount?: string } = desk.shop.provider;
+      const orderId = await desk.placed({ attempt: desk.attempt('p-1') });
+      const wrong = { orderId, ...desk.attempt('p-1'), merchantAccount: 'typo', amount: 5 };
+      expect(await desk.shop.register.execute(wrong)).toMatchObject({ code: 'ATTEMPT_EXISTS' });
+      provider.answerQuery('p-1', ({ merchantAccount }) =>
+        merchantAccount === undefined
+          ? { type: 'PAID', amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: 't-p', evidence: {} }
+          : { type: 'NOT_FOUND' },
+      );
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+    });
+
+    it('learns none at which another order has registered its reference', async () => {
+      const provider: FakeProvider & { defaultAccount?: string } = desk.shop.provider;
+      const orderId = await desk.placed({ attempt: desk.attempt('q-1') });
+      provider.defaultAccount = 'main';
+      const atOther = { ...desk.attempt('q-1'), merchantAccount: 'other' };
+      const other = await desk.placed();
+      expect(await desk.shop.register.execute({ orderId: other, ...atOther })).toMatchObject({ outcome: 'registered' });
+      expect(await desk.shop.register.execute({ orderId, ...atOther })).toMatchObject({ code: 'ATTEMPT_EXISTS' });
+      delete provider.defaultAccount;
+    });
+  });
+});
