@@ -23,7 +23,9 @@ export interface BankPayment {
   isDisputed?: boolean;
   /** A person has sent it back, outside of the service. */
   isWired?: boolean;
-  /** Somebody has taken the news of that. */
+  /** Somebody has taken the news of it. */
+  isTold?: boolean;
+  /** Somebody has taken the news of that the buyer's bank takes it back. */
   isToldDisputed?: boolean;
   readonly refunds: Map<string, BankRefund>;
 }
@@ -382,7 +384,9 @@ export class Bank {
     // What comes after a close, the watch finds, too.
     if (isFound && this.random.chance(closedAt === undefined ? this.traits.mute : 0.5)) return;
     const type = isFound && this.random.chance(this.traits.vague) ? 'STATUS_CHANGED' : 'PAID';
-    await this.tell({ type, transactionId });
+    await this.tell({ type, transactionId }, () => {
+      for (const payment of this.payments) if (payment.transactionId === transactionId) payment.isTold = true;
+    });
   }
 
   /** Again and again, until somebody has taken it, at times twice. */

@@ -29,6 +29,7 @@ export async function orderProblems(
   return [
     ...free.filter(isEarly).map(({ id }) => `${id} was closed before its deadline`),
     ...free.flatMap((order) => unjustProblems(order, bank)),
+    ...free.flatMap((order) => waitingProblems(order, bank)),
     ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
@@ -49,12 +50,24 @@ function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
 /** A buyer who has paid in full before the closing began has bought, if nobody has sent the money back meanwhile. */
 function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): string[] {
   if (!ENDED_UNPAID.includes(status)) return [];
-  const isRegistered = (payment: BankPayment): boolean => bank.intentOf(payment)?.isRegistered === true;
   const isInTime = ({ paidAt }: BankPayment): boolean => closingAt !== null && paidAt < closingAt;
-  const paid = bank.payments.filter((one) => one.orderId === id && isRegistered(one) && isInTime(one));
-  const whole = paid.filter((one) => one.amount >= (bank.intentOf(one)?.amount ?? 0n));
-  const kept = whole.filter(({ isDisputed, isWired }) => !isDisputed && !isWired);
-  return kept.map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
+  return wholePayments(id, bank)
+    .filter(isInTime)
+    .map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);
+}
+
+/** Without a deadline, the news decides. */
+function waitingProblems({ id, status }: OrderFacts, bank: Bank): string[] {
+  if (status !== 'PENDING') return [];
+  const told = wholePayments(id, bank).filter(({ isTold }) => isTold);
+  return told.map(({ transactionId }) => `${id} is ${status}, and ${transactionId}, which pays it, was told`);
+}
+
+/** Payments for what is registered that are enough alone, and that nobody has taken back. */
+function wholePayments(id: string, bank: Bank): BankPayment[] {
+  const isIts = (one: BankPayment): boolean => one.orderId === id && bank.intentOf(one)?.isRegistered === true;
+  const isWhole = (one: BankPayment): boolean => one.amount >= (bank.intentOf(one)?.amount ?? 0n);
+  return bank.payments.filter((one) => isIts(one) && isWhole(one) && !one.isDisputed && !one.isWired);
 }
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */

@@ -149,7 +149,7 @@ function withLines<T extends { readonly id: string; readonly status: string }>(
 async function ledgerProblems(
   kernel: Kernel,
   bank: Bank,
-  { erased, claims: pastClaims }: PastFacts,
+  { erased, reported, claims: pastClaims }: PastFacts,
   openRows: readonly OpenRowFact[],
 ): Promise<string[]> {
   const { claims } = await recordsOf(kernel).money();
@@ -166,8 +166,9 @@ async function ledgerProblems(
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
-  // No table says any more which payments such an order had.
-  const forgotten = bank.payments.filter(({ orderId }) => erased.has(orderId)).map(({ reference }) => ` ${reference} `);
+  // No table says any more which payments such an order had, and of a purged one no word may have come.
+  const isForgotten = ({ orderId, reference }: BankPayment): boolean => erased.has(orderId) || reported.has(reference);
+  const forgotten = bank.payments.filter(isForgotten).map(({ reference }) => ` ${reference} `);
   const facts = {
     ledger: bank.payments.map(entryOf),
     claims: [...named, ...pastClaims],

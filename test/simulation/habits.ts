@@ -20,6 +20,8 @@ export interface Habits {
   readonly registers: Weights<'before' | 'late' | 'never'>;
   /** Of attempts, the share that is registered before the buyer gets them, and again when he does. */
   readonly heldBack: number;
+  /** Of attempts, the share that the bank hears of only later. */
+  readonly slow: number;
   /** How often a buyer pays one attempt, and how much. */
   readonly pays: Weights<number>;
   readonly amounts: Weights<bigint>;
@@ -33,7 +35,7 @@ export function drawHabits(random: Random): Habits {
   const share = (usual: number, often: number): number => random.pick([4, usual], [1, 0], [1, often]);
   // prettier-ignore
   return {
-    stock: random.pick([3, 5], [1, 2]),
+    stock: random.pick([3, 7], [1, 3]),
     hosted: share(0.25, 0.8),
     canceled: share(0.15, 0.7),
     extended: share(0.1, 0.6),
@@ -45,6 +47,7 @@ export function drawHabits(random: Random): Habits {
       [1, [[1, 'before'], [1, 'never']]],
     ),
     heldBack: share(0.2, 0.8),
+    slow: share(0.1, 0.6),
     pays: random.pick<Weights<number>>([3, [[1, 0], [5, 1], [1, 2]]], [1, [[1, 1], [1, 2]]]),
     amounts: random.pick<Weights<bigint>>(
       [4, [[8, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]]],

@@ -13,6 +13,8 @@ export interface PastFacts {
   readonly gone: readonly PastOrder[];
   /** Those whose payments no table of the product names any more, also if they are purged since. */
   readonly erased: ReadonlySet<string>;
+  /** References of purged orders that no word of a provider has ever confirmed. */
+  readonly reported: ReadonlySet<string>;
   /** What purged orders counted on, and erased ones under its old names. */
   readonly claims: readonly ClaimFact[];
 }
@@ -37,8 +39,12 @@ export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
   const erased = await kernel.query<{ id: string }>(`
     SELECT id FROM order_timeout.orders WHERE erased_at IS NOT NULL
     UNION SELECT id FROM sim.past_order WHERE erased_at IS NOT NULL`);
+  const reported = await kernel.query<{ reference: string }>(
+    "SELECT reference FROM sim.past_attempt WHERE status = 'PAID' AND paid_source = 'report'",
+  );
   return {
     gone: await kernel.query<PastOrder>('SELECT id, status FROM sim.past_order'),
+    reported: new Set(reported.map(({ reference }) => reference)),
     erased: new Set(erased.map(({ id }) => id)),
     claims: await kernel.query<ClaimFact>(CLAIMS),
   };

@@ -18,7 +18,7 @@ export class People {
     private readonly stage: Stage,
     private readonly bank: Bank,
   ) {
-    this.orders = stage.random.between(3, 5);
+    this.orders = stage.random.between(4, 7);
     this.shop = new Shop(stage, bank, this.orders);
   }
 
@@ -103,6 +103,7 @@ class Shop {
     }
     const expires = bank.drawExpiry(random);
     if (registers === 'before' && !(await this.register(orderId, link, expires))) return;
+    if (registers === 'before' && random.chance(habits.slow)) await stage.pause(0, 80);
     bank.open(link, orderId, PRICE, registers === 'before', expires);
     if (registers === 'late') stage.send(() => this.registerLate(orderId, link, expires));
     for (let times = random.pick(...habits.pays); times > 0; times--) {

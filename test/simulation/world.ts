@@ -251,6 +251,7 @@ class World {
     );
     return {
       paymentWindowMs: 15 * SECOND,
+      graceMs: random.pick([3, 0], [1, 10 * SECOND]),
       latePayment,
       surplusPayment: random.pick<'refund' | 'keep'>([2, 'refund'], [1, 'keep']),
       overpayment: random.pick<'refund-excess' | 'keep'>([1, 'refund-excess'], [1, 'keep']),
