@@ -31,6 +31,9 @@ export async function orderProblems(
     ...free.flatMap((order) => unjustProblems(order, bank)),
     ...free.flatMap((order) => waitingProblems(order, bank)),
     ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
+    ...(await kernel.query<ShownFacts>(SHOWN)).map(
+      ({ id, excess, shown }) => `${id} has ${excess} too much, and rows show ${shown}`,
+    ),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
 }
@@ -90,6 +93,24 @@ function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: B
       .map(({ reference }) => `${id} was ${status} before ${reference} was closed`),
   ];
 }
+
+interface ShownFacts {
+  readonly id: string;
+  readonly excess: string;
+  readonly shown: string;
+}
+
+/** PAID orders of which a person reads that more or less is spare than is: he would pay back what pays the order, or not all. */
+const SHOWN = `
+  SELECT id, excess, shown FROM (
+    SELECT o.id, greatest(o.held - o.amount, 0)::text AS excess,
+           (SELECT coalesce(sum(p.amount), 0) FROM order_timeout.unmatched_payment p
+             WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting')
+                   AND p.reason IN ('late', 'surplus', 'overpaid'))::text AS shown
+      FROM (SELECT o.id, o.amount, sum(a.paid_amount - a.refunded_amount) AS held
+              FROM order_timeout.orders o JOIN order_timeout.payment_attempt a ON a.order_id = o.id
+             WHERE o.status = 'PAID' AND a.status = 'PAID' GROUP BY o.id) o) o
+   WHERE excess <> shown`;
 
 interface StatedRow {
   readonly reference: string;

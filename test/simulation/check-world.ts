@@ -166,8 +166,9 @@ async function ledgerProblems(
   };
   const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
-  // No table says any more which payments such an order had, and of a purged one no word may have come.
-  const isForgotten = ({ orderId, reference }: BankPayment): boolean => erased.has(orderId) || reported.has(reference);
+  // No table says any more which payments such an order had, and of a reported one the bank may have said nothing.
+  const isForgotten = ({ orderId, reference, isTold }: BankPayment): boolean =>
+    erased.has(orderId) || (reported.has(reference) && !isTold);
   const forgotten = bank.payments.filter(isForgotten).map(({ reference }) => ` ${reference} `);
   const facts = {
     ledger: bank.payments.map(entryOf),
@@ -175,7 +176,7 @@ async function ledgerProblems(
     openRows: seen,
   };
   return moneyProblems(facts).filter(
-    (says) => !(says.endsWith('nobody knows') && forgotten.some((name) => says.includes(name))),
+    (says) => !(/nobody knows$|and the provider holds/.test(says) && forgotten.some((name) => says.includes(name))),
   );
 }
 

@@ -13,7 +13,7 @@ export interface PastFacts {
   readonly gone: readonly PastOrder[];
   /** Those whose payments no table of the product names any more, also if they are purged since. */
   readonly erased: ReadonlySet<string>;
-  /** References of purged orders that no word of a provider has ever confirmed. */
+  /** References of payments, also of purged orders, that no word of a provider has ever confirmed. */
   readonly reported: ReadonlySet<string>;
   /** What purged orders counted on, and erased ones under its old names. */
   readonly claims: readonly ClaimFact[];
@@ -40,7 +40,9 @@ export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
     SELECT id FROM order_timeout.orders WHERE erased_at IS NOT NULL
     UNION SELECT id FROM sim.past_order WHERE erased_at IS NOT NULL`);
   const reported = await kernel.query<{ reference: string }>(
-    "SELECT reference FROM sim.past_attempt WHERE status = 'PAID' AND paid_source = 'report'",
+    `SELECT reference FROM (SELECT reference, status, paid_source FROM order_timeout.payment_attempt
+                            UNION ALL SELECT reference, status, paid_source FROM sim.past_attempt) a
+      WHERE status = 'PAID' AND paid_source = 'report'`,
   );
   return {
     gone: await kernel.query<PastOrder>('SELECT id, status FROM sim.past_order'),

@@ -174,6 +174,16 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     ],
   },
   {
+    name: 'leaves-outdated-rows',
+    says: 'What a person was told of a payment stays, although the order needs it now, or has no more excess',
+    patches: [patch(LATE, 'if (order.attempts.length >= least) await this.closeOutdated(order, context.tx);', '')],
+  },
+  {
+    name: 'revives-in-silence',
+    says: 'A late payment that revives its order without a person still waits for one',
+    patches: [patch(LATE, 'else await this.store.contested.closeNeeded(tx, attempts);', '')],
+  },
+  {
     name: 'forgets-returned-excess',
     says: 'The excess that was refunded still counts as money of the order',
     patches: [
