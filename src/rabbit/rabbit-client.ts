@@ -1,7 +1,7 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
-import { onChannel } from './broker-inspection';
+import { BrokerInspection, onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
 import { type Delivery, type ParkReason, ManualAckConsumer } from './consumer';
 import { RabbitConnection, endConnection } from './rabbit-connection';
@@ -64,7 +64,8 @@ export class RabbitClient {
     this.parked = new ParkedQueue(this.publisher, this.names, clock, () => this.declare(this.publishing, []));
     // On a channel of its own: the broker closes it if our user may not publish to the default exchange.
     this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
-    this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock);
+    const isThere = async (queue: string) => queueExists(this.publishing.model, queue);
+    this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock, isThere);
   }
 
   /** False: there is no broker, and none is ever connected to. */
@@ -178,6 +179,11 @@ export class RabbitClient {
     const lost = await declareBase(model, channel, this.names, this.options);
     if (lost.length > 0) for (const request of this.requests) await onChannel(model, (own) => request.declare(own));
   }
+}
+
+async function queueExists(model: ChannelModel | undefined, queue: string): Promise<boolean> {
+  const found = model && (await new BrokerInspection(model).queue(queue).catch(() => undefined));
+  return found !== undefined;
 }
 
 /** A message arrives within milliseconds, and so does the answer that the queue is empty. */

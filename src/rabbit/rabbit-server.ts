@@ -301,7 +301,8 @@ export async function endCommand(
   delivery: Delivery,
   end: CommandEnd,
 ): Promise<void> {
-  const isAnswered = await replies.send(delivery, end.type === 'done' ? end.answer : { error: errorOf(end.park) });
+  const isRefusal = end.type === 'park';
+  const isAnswered = await replies.send(delivery, isRefusal ? { error: errorOf(end.park) } : end.answer, isRefusal);
   const isSettled = end.type === 'done' || (isAnswered && !end.park.isFault);
   if (isSettled) delivery.acknowledge('ack');
   else await parked.park(delivery, end.park);

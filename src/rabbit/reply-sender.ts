@@ -39,6 +39,8 @@ export class ReplySender {
     private readonly names: TopologyNames,
     private readonly replyPrefixes: readonly string[],
     private readonly clock: Clock,
+    /** Whether the broker has a queue, or a client that waits at this address. False if it does not tell. Must not reject. */
+    private readonly isThere: (queue: string) => Promise<boolean>,
   ) {
     this.reminder = new Reminder(clock);
   }
@@ -62,13 +64,19 @@ export class ReplySender {
     return undefined;
   }
 
-  /** True if the broker has taken the answer, and its queue exists. False: the sender wants none, or the answer is dropped. */
-  async send(delivery: Delivery, answer: unknown): Promise<boolean> {
+  /**
+   * True if the broker has taken the answer, and its queue exists. False: the sender wants none, or the answer is dropped.
+   *
+   * @param isRefusal whoever gets it must be there: it is asked for a client that uses direct reply-to, too
+   */
+  async send(delivery: Delivery, answer: unknown, isRefusal = false): Promise<boolean> {
     const { replyTo } = delivery;
     if (replyTo === undefined || this.problemOf(delivery)) return false;
     const body = encode(answer);
     if (!body) return this.dropped(replyTo, 'not JSON');
-    return this.deliver(delivery, { ...replyOf(delivery, replyTo), body });
+    if (!(await this.deliver(delivery, { ...replyOf(delivery, replyTo), body }))) return false;
+    // Only now, so that a client that goes meanwhile is noticed.
+    return !isRefusal || !replyTo.startsWith(DIRECT) || this.isThere(replyTo);
   }
 
   private async deliver(delivery: Delivery, reply: Reply): Promise<boolean> {
@@ -97,7 +105,7 @@ function replyOf({ correlationId, message }: Delivery, replyTo: string): Omit<Re
     routingKey: replyTo,
     type: message.fields.routingKey,
     ...(correlationId === undefined ? {} : { correlationId }),
-    // So that an answer that nobody receives is known to be lost. Direct reply-to is no queue, so it would always be.
+    // So that an answer that nobody receives is known to be lost. Direct reply-to is no queue: it is delivered, and returned too.
     mandatory: !replyTo.startsWith(DIRECT),
   };
 }

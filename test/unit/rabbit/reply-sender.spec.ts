@@ -8,7 +8,12 @@ import { deliveryOn, recordingChannel } from './deliveries';
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Answers one command on a broker that reports `outcomes`, and afterward always the last of them. */
-function setup(outcomes: readonly PublishOutcome[], properties: object, answer: unknown = { outcome: 'placed' }) {
+function setup(
+  outcomes: readonly PublishOutcome[],
+  properties: object,
+  answer: unknown = { outcome: 'placed' },
+  isRefusal = false,
+) {
   const clock = new ManualClock();
   const published: Publication[] = [];
   const publish = async (publications: Iterable<Publication>) => {
@@ -16,8 +21,10 @@ function setup(outcomes: readonly PublishOutcome[], properties: object, answer: 
     return [outcomes[Math.min(published.length, outcomes.length) - 1] ?? 'unknown'];
   };
   const delivery = deliveryOn(recordingChannel().channel, properties);
-  const sender = new ReplySender({ publish }, new TopologyNames('ot'), ['q', 'ot.'], clock);
-  const sent = sender.send(delivery, answer);
+  const sender = new ReplySender({ publish }, new TopologyNames('ot'), ['q', 'ot.'], clock, async (queue) =>
+    queue.endsWith('.here'),
+  );
+  const sent = sender.send(delivery, answer, isRefusal);
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 250) {
       await settled();
@@ -42,10 +49,18 @@ describe('the answer to a command', () => {
     expect(published[0]?.body.toString()).toBe('{"outcome":"placed"}');
   });
 
-  it('goes to a client that uses direct reply-to without asking the broker whether it is there, which it cannot say', async () => {
+  it('goes to a client that uses direct reply-to without asking the broker whether it is there', async () => {
     const { published, sent } = setup(['confirmed'], { replyTo: 'amq.rabbitmq.reply-to.g1h2' });
     expect(await sent).toBe(true);
     expect(published).toMatchObject([{ mandatory: false }]);
+  });
+
+  it.each([
+    ['amq.rabbitmq.reply-to.here', true],
+    ['amq.rabbitmq.reply-to.gone', false],
+    ['q', true],
+  ])('that refuses has arrived at %s: %s, because its command would be lost with it', async (replyTo, isAnswered) => {
+    expect(await setup(['confirmed'], { replyTo }, { error: {} }, true).sent).toBe(isAnswered);
   });
 
   it.each<[string, object]>([
