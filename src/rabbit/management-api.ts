@@ -55,10 +55,15 @@ export class ManagementApi {
   /**
    * @param amqpUrl names the vhost, and the login unless `managementUrl` has one
    * @param managementUrl for example `http://host:15672`; undefined: the host of `amqpUrl`, on the plugin's usual port
+   * @throws ManagementError if it is no HTTP URL
    */
   constructor(amqpUrl: string, managementUrl?: string) {
     const amqp = new URL(amqpUrl);
-    const url = new URL(managementUrl ?? `http://${amqp.hostname}:${PORT}`);
+    const address = managementUrl ?? `http://${amqp.hostname}:${PORT}`;
+    // Not repeated, because it may contain a password.
+    if (!/^https?:/i.test(address) || !URL.canParse(address))
+      throw new ManagementError('the address of the management API is no HTTP URL; write it like http://broker:15672');
+    const url = new URL(address);
     const { username, password } = url.username === '' ? amqp : url;
     const login = [username || 'guest', password || 'guest'].map(decodeURIComponent).join(':');
     this.authorization = `Basic ${Buffer.from(login).toString('base64')}`;

@@ -88,14 +88,24 @@ async function examineTables(
     migrations: () => patient.migrations(dataSource),
   };
   if (!(await new SchemaExamination(tables, notes).run())) return { kinds };
-  const counts = await countTimeouts(dataSource, schema);
-  const all = new Set([...kinds, ...counts.map(({ kind }) => kind)]);
-  return { ...(await readPathFacts(dataSource, schema)), kinds: [...all] };
+  const all = new Set(kinds);
+  await notes.examine('kinds of timeouts', async () => {
+    for (const { kind } of await countTimeouts(dataSource, schema)) all.add(kind);
+  });
+  let facts: Partial<PathFacts> = {};
+  await notes.examine('message path', async () => {
+    facts = await readPathFacts(dataSource, schema);
+  });
+  return { ...facts, kinds: [...all] };
 }
 
 async function examineManagement(client: RabbitClient, managementUrl: string | undefined, notes: Notes): Promise<void> {
   const [url = ''] = client.options.urls;
-  await new ManagementExamination(new ManagementApi(url, managementUrl), client.names, notes).run();
+  let api: ManagementApi | undefined;
+  await notes.examine(MANAGED, async () => {
+    api = new ManagementApi(url, managementUrl);
+  });
+  if (api) await new ManagementExamination(api, client.names, notes).run();
 }
 
 function unreachable(error: unknown, notes: Notes): void {
@@ -138,6 +148,8 @@ const HARM: Readonly<Record<string, string>> = {
 
 const POLICIES = 'docs/runbook.md, "Policies that break the path"';
 
+const MANAGED = 'policies, dead letters, listeners, and alarms';
+
 /** Looks at what only the HTTP API of the management plugin tells. */
 class ManagementExamination {
   constructor(
@@ -149,7 +161,7 @@ class ManagementExamination {
   async run(): Promise<void> {
     const { notes } = this;
     let queues: ListedQueue[] | undefined;
-    await notes.examine('policies, dead letters, listeners, and alarms', async () => {
+    await notes.examine(MANAGED, async () => {
       queues = await this.api.queues();
     });
     if (!queues) return;

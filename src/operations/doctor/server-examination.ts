@@ -177,7 +177,7 @@ export class ServerExamination {
     const isHeld = (one: Locker): boolean => before.some(({ pid, table }) => pid === one.pid && table === one.table);
     const held = (await this.query<Locker>(LOCKERS, [schema])).filter(isHeld);
     for (const { pid, table, mode, user, application } of held) {
-      const seen = `A session holds a ${mode} on ${schema}.${table}, for which everybody waits (pid ${pid}, user ${user}, application "${application}").`;
+      const seen = `A session holds ${/^[AE]/.test(mode) ? 'an' : 'a'} ${mode} on ${schema}.${table}, for which everybody waits (pid ${pid}, user ${user}, application "${application}").`;
       const remedy = `Look what it does, and end it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
       this.notes.error('table-locked', seen, remedy);
     }

@@ -165,6 +165,18 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('table-locked', await examine(database.url))).toBeUndefined();
   });
 
+  it('22. a session that locks what the doctor itself reads, and reports all the same', async () => {
+    const runner = database.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('LOCK TABLE order_timeout.timeout, order_timeout.engine_setting IN ACCESS EXCLUSIVE MODE');
+    // Otherwise each statement would wait for seconds.
+    const report = await examine(`${database.url}?options=-c%20lock_timeout%3D100ms`);
+    await runner.rollbackTransaction();
+    await runner.release();
+    expect(find('table-locked', report)?.seen).toContain('an AccessExclusiveLock on order_timeout.');
+    expect(find('broker-unreachable', report)).toBeDefined();
+  });
+
   it('22. limits of its user that are too low, for statements and for connections', async () => {
     const user = `limited_${randomUUID().slice(0, 8)}`;
     await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right' CONNECTION LIMIT 5`);

@@ -156,6 +156,18 @@ describe('the doctor finds beside a service', () => {
     await connection.close();
   });
 
+  it('nothing about policies if it cannot read the URL of the management API, and says so', async () => {
+    const report = await runJson<DoctorReport>(
+      service.environment,
+      'doctor',
+      '--management-url',
+      'me:word@broker:port',
+    );
+    const skipped = report.unchecked.find(({ what }) => what.startsWith('policies'));
+    expect(skipped?.why).toContain('http://broker:15672');
+    expect(JSON.stringify(report)).not.toContain('word');
+  });
+
   it('8. a queue of the ladder that somebody deleted', async () => {
     const queue = `${PREFIX}.delay-b8-u1000-classic.0.01`;
     const connection = await connect(service.vhost.url);
