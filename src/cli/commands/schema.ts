@@ -27,7 +27,7 @@ interface SqlOptions extends CommonOptions {
   readonly sql?: boolean;
 }
 
-interface RunOptions extends CommonOptions {
+interface RunOptions extends SqlOptions {
   readonly dryRun?: boolean;
 }
 
@@ -44,7 +44,15 @@ export function migrationsCommand(cli: Cli): Command {
 
 function statusCommand(cli: Cli): Command {
   const command = new Command('status').description('list all migrations; fails while one is pending');
-  return cli.does<[], CommonOptions>(command, () => status(cli));
+  return cli.does<[], SqlOptions>(command, async (options) => {
+    refuseSql(options);
+    return status(cli);
+  });
+}
+
+/** An option of the command is also read behind its subcommands, where it must not be ignored. */
+function refuseSql({ sql }: SqlOptions): void {
+  if (sql) throw new CommandRefusedError('--sql takes no subcommand: run order-timeout migrations --sql');
 }
 
 function status(cli: Cli): Promise<Report> {
@@ -64,8 +72,9 @@ function runCommand(cli: Cli): Command {
   const command = new Command('run')
     .description('run what is pending, as the owner of the tables')
     .option('--dry-run', 'list what is pending, and change nothing');
-  return cli.does<[], RunOptions>(command, ({ dryRun = false }) =>
-    cli.withDatabase(async (dataSource, { database: { schema } }) => {
+  return cli.does<[], RunOptions>(command, async ({ dryRun = false, ...options }) => {
+    refuseSql(options);
+    return cli.withDatabase(async (dataSource, { database: { schema } }) => {
       const migrations = dryRun
         ? (await readMigrationStatus(dataSource, schema)).flatMap(({ name, state }) =>
             state === 'pending' ? [name] : [],
@@ -80,8 +89,8 @@ function runCommand(cli: Cli): Command {
               migrations.map((name) => [name]),
             );
       return { data: { dryRun, schema, migrations }, text };
-    }),
-  );
+    });
+  });
 }
 
 /** Without a database, there is nothing to compare with: a new one needs all. */

@@ -178,6 +178,18 @@ describe('order-timeout migrations', () => {
     await database.drop();
   });
 
+  it.each([[['run', '--sql']], [['--sql', 'run']], [['status', '--sql']]])(
+    'refuses %j, and runs nothing',
+    async (args) => {
+      const empty = await emptyDatabase();
+      const refused = await runJson<Failed>({ DATABASE_URL: empty.url }, 'migrations', ...args);
+      expect(refused).toMatchObject({ code: 2, error: { code: 'ORDER_TIMEOUT/COMMAND_REFUSED' } });
+      expect(refused.error.message).toContain('order-timeout migrations --sql');
+      expect(await empty.dataSource.query(`SELECT 1 FROM pg_namespace WHERE nspname = 'order_timeout'`)).toEqual([]);
+      await empty.drop();
+    },
+  );
+
   it('leaves the database alone while it prints', async () => {
     const empty = await emptyDatabase();
     await runCommand({ DATABASE_URL: empty.url }, 'migrations', '--sql');
