@@ -9,7 +9,7 @@ import {
   type ResolvedTimeoutsOptions,
   type TimeoutRef,
 } from '../../timeouts';
-import { type Cli, type CommonOptions, CommandRefusedError, startProgress, type Report } from '../cli';
+import { type Cli, type CommonOptions, CommandRefusedError, EXIT, startProgress, type Report } from '../cli';
 import { parseCount, textTable, nameOf, parseTimeout } from '../arguments-and-tables';
 
 interface ListOptions extends CommonOptions {
@@ -46,20 +46,57 @@ function listCommand(cli: Cli): Command {
     .option('--about <name>', 'only this kind, command, or event')
     .option('--limit <count>', 'how many of each place', parseCount, 100);
   return cli.acts<[ParkedPlace | undefined], ListOptions>(command, async (context, options, place) => {
-    const places = place ? [place] : PARKED_PLACES;
-    const { limit, about } = options;
-    const lists: [ParkedPlace, readonly ParkedEntry[], string][] = [];
-    for (const each of places) {
-      // One more, to see whether there are more.
-      const found = await withParkedStore(context, each, (store) => listAll(store, limit + 1, about));
-      const count = found.length > limit ? `the first ${limit}; --limit shows more` : String(found.length);
-      lists.push([each, found.slice(0, limit), count]);
+    const lists: PlaceList[] = [];
+    for (const each of place ? [place] : PARKED_PLACES) {
+      const listing = listPlace(context, each, options);
+      lists.push(
+        await (place ? listing : listing.catch((error: unknown) => ({ place: each, failure: reasonOf(error) }))),
+      );
     }
-    return {
-      data: Object.fromEntries(lists.map(([name, entries]) => [name, entries.map(({ details }) => details)])),
-      text: lists.map(([name, entries, count]) => `${name}: ${count}\n${tableOf(entries)}`).join('\n'),
-    };
+    return listReport(lists);
   });
+}
+
+/** What is parked at a place, or why it cannot be listed. */
+type PlaceList =
+  | { readonly place: ParkedPlace; readonly entries: readonly ParkedEntry[]; readonly count: string }
+  | { readonly place: ParkedPlace; readonly failure: string };
+
+async function listPlace(
+  context: INestApplicationContext,
+  place: ParkedPlace,
+  { limit, about }: ListOptions,
+): Promise<PlaceList> {
+  if (place === 'messages' && !context.get(RabbitClient).isConfigured)
+    return { place, entries: [], count: '0 (no broker is configured)' };
+  // One more, to see whether there are more.
+  const found = await withParkedStore(context, place, (store) => listAll(store, limit + 1, about));
+  const count = found.length > limit ? `the first ${limit}; --limit shows more` : String(found.length);
+  return { place, entries: found.slice(0, limit), count };
+}
+
+/** A place that cannot be listed, for example without the broker, must not hide the others. */
+function listReport(lists: readonly PlaceList[]): Report {
+  const data: Record<string, object> = {};
+  const failed: Record<string, string> = {};
+  const texts = lists.map((list) => {
+    if ('failure' in list) {
+      failed[list.place] = list.failure;
+      return `${list.place}: cannot be listed: ${list.failure}\n`;
+    }
+    data[list.place] = list.entries.map(({ details }) => details);
+    return `${list.place}: ${list.count}\n${tableOf(list.entries)}`;
+  });
+  const isComplete = Object.keys(failed).length === 0;
+  return {
+    data: { ...data, ...(isComplete ? {} : { failed }) },
+    text: texts.join('\n'),
+    exitCode: isComplete ? EXIT.ok : EXIT.failed,
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function changeCommand(cli: Cli, action: Action, description: string): Command {

@@ -299,6 +299,24 @@ describe('order-timeout', () => {
         await connection.close();
       });
 
+      it.each([
+        ['a broker that is down', 'amqp://127.0.0.1:1', 2, /^messages: cannot be listed: .*ECONNREFUSED/m],
+        ['no broker', 'none', 0, /^messages: 0 \(no broker is configured\)$/m],
+      ])('lists the other places with %s', async (_, urls, code, line) => {
+        await park('watch-5');
+        const environment = { ...service.environment, RABBITMQ_URLS: urls, DELAY_TRANSPORT: 'auto' };
+        const listed = await runJson<{ timeouts: { key: string }[]; messages?: []; failed?: object }>(
+          ...[environment, 'parked', 'list'],
+        );
+        const shown = await runCommand(environment, 'parked', 'list');
+        await json('parked', 'discard', 'timeouts', 'order.late-watch/watch-5');
+        expect(listed.timeouts.map(({ key }) => key)).toEqual(['watch-5']);
+        expect(listed.messages === undefined).toBe(listed.failed !== undefined);
+        expect([listed.code, shown.code]).toEqual([code, code]);
+        expect(shown.out).toContain('watch-5');
+        expect(shown.out).toMatch(line);
+      });
+
       it('sends a parked message of the outbox again', async () => {
         const id = '00000000-0000-7000-8000-000000000001';
         await sql(`INSERT INTO order_timeout.outbox (id, route, routing_key, body, parked_reason, available_at)
