@@ -202,7 +202,7 @@ export class ConfirmedPublisher {
 
 /** The AMQP properties of a publication. @param nowMs epoch milliseconds. */
 function propertiesOf(
-  { messageId, type, headers, correlationId, mandatory }: Publication,
+  { messageId, type, headers, correlationId, appId, mandatory }: Publication,
   nowMs: number,
 ): Options.Publish {
   return {
@@ -213,6 +213,7 @@ function propertiesOf(
     timestamp: Math.floor(nowMs / 1000),
     ...(headers && { headers }),
     ...(correlationId !== undefined && { correlationId }),
+    ...(appId !== undefined && { appId }),
     ...(mandatory && { mandatory }),
   };
 }

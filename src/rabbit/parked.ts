@@ -33,6 +33,7 @@ interface MessageProperties {
   readonly type?: string;
   readonly correlationId?: string;
   readonly replyTo?: string;
+  readonly appId?: string;
 }
 
 /** The marks of ParkedQueue. */
@@ -94,8 +95,8 @@ export class ParkedMessages {
   private async send(channel: ConfirmChannel, { fields, properties, content }: GetMessage): Promise<void> {
     const headers = withoutTransportHeaders(properties.headers ?? {});
     const kept = Object.entries(headers).filter(([name]) => !OUR_MARK.test(name));
-    const { messageId, type, correlationId, replyTo } = properties as MessageProperties;
-    const options = withoutUndefined({ messageId, type, correlationId, replyTo });
+    const { messageId, type, correlationId, replyTo, appId } = properties as MessageProperties;
+    const options = withoutUndefined({ messageId, type, correlationId, replyTo, appId });
     const sending = { persistent: true, mandatory: true, headers: Object.fromEntries(kept) };
     let isReturned = false;
     channel.once('return', () => (isReturned = true));
@@ -182,6 +183,7 @@ export class ParkedQueue {
 
   async park(delivery: Delivery, { code, reason }: ParkReason): Promise<void> {
     const { fields, properties } = delivery.message;
+    const { correlationId, appId } = properties as MessageProperties;
     const mark = { 'x-ot-error-code': code, 'x-ot-error-reason': reason.slice(0, MAX_REASON) };
     const copy = {
       mandatory: true,
@@ -190,6 +192,8 @@ export class ParkedQueue {
       body: delivery.body,
       messageId: shortString(String(properties.messageId ?? `${fields.consumerTag ?? ''}:${fields.deliveryTag}`)),
       type: shortString(String(properties.type ?? fields.routingKey)),
+      ...(correlationId === undefined ? {} : { correlationId: shortString(correlationId) }),
+      ...(appId === undefined ? {} : { appId: shortString(appId) }),
     };
     const end = await this.keep(
       delivery,

@@ -12,6 +12,8 @@ export interface Publication {
   readonly headers?: Readonly<Record<string, unknown>>;
   /** AMQP `correlation-id` property: which request this message answers. */
   readonly correlationId?: string;
+  /** AMQP `app-id` property: who has sent it. */
+  readonly appId?: string;
   /**
    * Asks the broker to return the message if no queue is bound. Not for the delayed exchange, which returns it and
    * delivers it, too.

@@ -44,11 +44,12 @@ describe('the messages of the parked queue', () => {
     await channel.assertQueue('taker');
     await channel.bindQueue('taker', names.commands, '#');
     const headers = { traceparent: '00-1', 'x-ot-error-code': 'ORDER_NOT_FOUND', 'x-delay': 5 };
-    await park({ orderId: 'o-1' }, { messageId: 'm-1', correlationId: 'c-1', replyTo: 'r-1', headers });
+    const own = { correlationId: 'c-1', replyTo: 'r-1', appId: 'shop' };
+    await park({ orderId: 'o-1' }, { messageId: 'm-1', headers, ...own });
     expect(await messages.retry(['m-1'])).toBe(1);
     const sent = await channel.get('taker');
     if (!sent) throw new Error('nothing was sent');
-    expect(sent.properties).toMatchObject({ messageId: 'm-1', correlationId: 'c-1', replyTo: 'r-1', deliveryMode: 2 });
+    expect(sent.properties).toMatchObject({ messageId: 'm-1', deliveryMode: 2, ...own });
     expect(sent.properties.headers).toEqual({ traceparent: '00-1' });
     expect(await ids()).toEqual([]);
   });

@@ -41,7 +41,8 @@ describe('a message that is parked', () => {
 
   it('goes to the parked queue with its reason and its own headers, and is then acknowledged', async () => {
     const headers = { traceparent: 't', 'x-death': [] };
-    const properties = { messageId: 'm-1', type: 'order.placed', headers };
+    const sender = { appId: 'shop', correlationId: 'c-1' };
+    const properties = { messageId: 'm-1', type: 'order.placed', headers, ...sender };
     const { published, parking, acknowledgment } = setup(['confirmed'], properties);
     await parking;
     expect(published).toEqual([
@@ -52,6 +53,7 @@ describe('a message that is parked', () => {
         body: Buffer.from('{}'),
         messageId: 'm-1',
         type: 'order.placed',
+        ...sender,
         headers: { traceparent: 't', 'x-ot-error-code': 'UNKNOWN_COMMAND', 'x-ot-error-reason': 'no handler' },
       },
     ]);
