@@ -16,8 +16,8 @@ import { type ServiceConfig, type Environment, loadConfig } from './config';
 class CommandDatabaseModule implements OnApplicationShutdown {
   constructor(private readonly dataSource: DataSource) {}
 
-  static forRoot(config: ServiceConfig['database']): DynamicModule {
-    const provider = { provide: DataSource, useFactory: () => openDatabase(config) };
+  static forRoot(dataSource: DataSource): DynamicModule {
+    const provider = { provide: DataSource, useValue: dataSource };
     return { module: CommandDatabaseModule, global: true, providers: [provider], exports: [DataSource] };
   }
 
@@ -29,11 +29,11 @@ class CommandDatabaseModule implements OnApplicationShutdown {
 /** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
 @Module({})
 class CommandModule {
-  static forRoot(config: ServiceConfig): DynamicModule {
+  static forRoot(config: ServiceConfig, dataSource: DataSource): DynamicModule {
     return {
       module: CommandModule,
       imports: [
-        CommandDatabaseModule.forRoot(config.database),
+        CommandDatabaseModule.forRoot(dataSource),
         OrderTimeoutModule.forRootAsync({
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => ({
@@ -54,8 +54,19 @@ class CommandModule {
  *
  * @throws MissingTablesError, NewerSchemaError, MissingRightsError, or the error of the database driver
  */
-export function openCommandContext(config: ServiceConfig, logger: LoggerService): Promise<INestApplicationContext> {
-  return NestFactory.createApplicationContext(CommandModule.forRoot(config), { abortOnError: false, logger });
+export async function openCommandContext(
+  config: ServiceConfig,
+  logger: LoggerService,
+): Promise<INestApplicationContext> {
+  const dataSource = await openDatabase(config.database);
+  try {
+    const module = CommandModule.forRoot(config, dataSource);
+    return await NestFactory.createApplicationContext(module, { abortOnError: false, logger });
+  } catch (error) {
+    // Nest does not shut down what it could not start, and an open pool keeps the process alive.
+    await dataSource.destroy();
+    throw error;
+  }
 }
 
 /** What a command connects to. */

@@ -382,6 +382,20 @@ describe('the program', () => {
     await database.drop();
   });
 
+  it('ends at once if the service could not start either', async () => {
+    const database = await createDatabase();
+    const others = (): Promise<unknown[]> =>
+      database.dataSource.query(`SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name LIKE 'nestjs-order-timeout%'`);
+    const before = await others();
+    const environment = { DATABASE_URL: database.url, DATABASE_SCHEMA: 'elsewhere', RABBITMQ_URLS: RABBIT };
+    expect((await runCommand(environment, 'orders', 'list')).code).toBe(2);
+    // A pool that is left open ends its connections after 10 s, and only then the process ends.
+    await until(async () => (await others()).length === before.length, 2_000);
+    expect(before).toEqual([]);
+    await database.drop();
+  });
+
   it('is what package.json names, and lists its commands', async () => {
     const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: Record<string, string> };
     const file = readFileSync(join(root, bin['order-timeout'] ?? ''), 'utf8');
