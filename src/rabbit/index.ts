@@ -28,7 +28,15 @@ export {
   type RabbitOptions,
   type ResolvedRabbitOptions,
 } from './rabbit-options';
-export { permitCommand, TopologyNames, expectedTopology, type ExpectedQueue } from './topology';
+export {
+  DELIVERY_LIMIT,
+  loginOf,
+  permitCommand,
+  quoted,
+  TopologyNames,
+  expectedTopology,
+  type ExpectedQueue,
+} from './topology';
 export { endConnection } from './rabbit-connection';
 export { BrokerLoginRefusedError } from './errors';
 export { type ListedQueue, ManagementApi, ManagementError } from './management-api';

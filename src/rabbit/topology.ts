@@ -51,7 +51,7 @@ export class TopologyNames {
  * Explicit, because the default is none up to 3.13 and 20 from 4.0 on. It is for messages that kill their consumer; an
  * outage costs one delivery only (see KeptDeliveries).
  */
-const DELIVERY_LIMIT = 100;
+export const DELIVERY_LIMIT = 100;
 
 /**
  * Never reached. Not -1, which means "no limit" from 4.0 on, but on 3.10 deletes the message that is put back for the

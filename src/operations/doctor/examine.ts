@@ -7,7 +7,7 @@ import {
   isPermissionDenied,
   isUserShutOut,
 } from '../../database';
-import { ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
+import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
 import { DOCTOR_LIMITS, type DoctorLimits, type DoctorReport, Notes, noteRelease } from './notes';
@@ -144,7 +144,19 @@ const HARM: Readonly<Record<string, string>> = {
   'message-ttl': 'deletes messages, or brings wake-ups early',
   'max-length': 'makes quorum queues refuse messages, and classic queues drop them',
   'max-length-bytes': 'makes quorum queues refuse messages, and classic queues drop them',
+  'dead-letter-routing-key': 'sends wake-ups elsewhere, and takes the names of commands that are parked',
+  'delivery-limit': 'parks messages that were returned that often, and deletes parked ones',
 };
+
+/**
+ * Nothing returns the messages of delay queues, and only a lower limit than that of our work queues changes anything. The
+ * parked queue dead-letters nothing.
+ */
+function isHarmed({ name }: ListedQueue, key: string, value: unknown, { delay, parked }: TopologyNames): boolean {
+  if (key === 'dead-letter-routing-key') return name !== parked;
+  if (key !== 'delivery-limit') return HARM[key] !== undefined;
+  return !name.startsWith(delay) && typeof value === 'number' && value >= 0 && value < DELIVERY_LIMIT;
+}
 
 const POLICIES = 'docs/runbook.md, "Policies that break the path"';
 
@@ -184,11 +196,13 @@ class ManagementExamination {
 
   private policies(ours: readonly ListedQueue[]): void {
     const harmed = new Map<string, string[]>();
-    for (const { name, policy, effective_policy_definition: definition } of ours) {
+    for (const queue of ours) {
+      const { name, policy, effective_policy_definition: definition } = queue;
       if (name === this.names.parked && 'delivery-limit' in (definition ?? {})) {
         this.notes.withdraw('parked-queue-arguments', 'x-delivery-limit');
       }
-      for (const key of Object.keys(definition ?? {}).filter((one) => HARM[one] !== undefined)) {
+      for (const [key, value] of Object.entries(definition ?? {})) {
+        if (!isHarmed(queue, key, value, this.names)) continue;
         const id = JSON.stringify([policy ?? 'operator policy', key]);
         harmed.set(id, [...(harmed.get(id) ?? []), name]);
       }

@@ -200,4 +200,33 @@ describe('the doctor finds beside a service', () => {
     await vhost.manage('PUT', `/policies/${vhost.name}/parked`, policy);
     await until(async () => !(await isFound()), 30_000);
   });
+
+  it('7. after it, a policy that lowers the limit of deliveries, or sends wake-ups elsewhere', async () => {
+    const { vhost } = service;
+    const { commands } = new TopologyNames(PREFIX);
+    const connection = await connect(vhost.url);
+    const channel = await connection.createChannel();
+    await channel.deleteQueue(commands);
+    await channel.assertQueue(commands, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
+    await connection.close();
+    for (const [name, pattern, definition] of [
+      ['limit', '.*', { 'delivery-limit': 20 }],
+      ['route', 'delay', { 'dead-letter-routing-key': 'lost' }],
+    ] as const) {
+      const policy = { pattern, definition, 'apply-to': 'queues', priority: 1 };
+      await vhost.manage('PUT', `/policies/${vhost.name}/${name}`, policy);
+    }
+    const policies = async (): Promise<string[]> => {
+      const environment = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+      const { findings } = await runJson<DoctorReport>(environment, 'doctor');
+      return findings.filter(({ id }) => id === 'policy').map(({ seen }) => seen);
+    };
+    const elsewhere = /"route" sets dead-letter-routing-key on .* more: it sends/;
+    const limited = /"limit" sets delivery-limit on .* and 1 more: it parks/;
+    // The broker applies it to one queue after the other.
+    await until(async () => {
+      const found = await policies();
+      return [elsewhere, limited].every((one) => found.some((seen) => one.test(seen)));
+    }, 30_000);
+  });
 });
