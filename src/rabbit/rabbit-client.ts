@@ -4,7 +4,7 @@ import { ConfirmedPublisher } from './confirmed-publisher';
 import { BrokerInspection, onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
 import { type Delivery, type ParkReason, ManualAckConsumer } from './consumer';
-import { RabbitConnection, endConnection } from './rabbit-connection';
+import { LoginRefusals, RabbitConnection, endConnection } from './rabbit-connection';
 import { ParkedQueue } from './parked';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { ReplySender } from './reply-sender';
@@ -55,9 +55,10 @@ export class RabbitClient {
     private readonly clock: Clock,
   ) {
     this.names = new TopologyNames(options.prefix);
-    this.publishing = new RabbitConnection(options, 'publish', clock);
-    this.waking = new RabbitConnection(options, 'wake-up', clock);
-    this.consuming = new RabbitConnection(options, 'consume', clock);
+    const refusals = new LoginRefusals(clock);
+    this.publishing = new RabbitConnection(options, 'publish', clock, refusals);
+    this.waking = new RabbitConnection(options, 'wake-up', clock, refusals);
+    this.consuming = new RabbitConnection(options, 'consume', clock, refusals);
     const declare = (connection: RabbitConnection) => this.declare(connection, this.beforeWakeUps);
     this.publisher = this.publisherOn(this.publishing, (connection) => this.declare(connection, []));
     this.wakeUpPublisher = this.publisherOn(this.waking, declare);

@@ -27,15 +27,14 @@ export class RabbitConnection {
   private current: ChannelModel | undefined;
   private blocked = false;
   private isOutageLogged = false;
-  private readonly reminder: Reminder;
 
   constructor(
     private readonly options: ResolvedRabbitOptions,
     readonly purpose: 'publish' | 'wake-up' | 'consume',
     private readonly clock: Clock,
+    private readonly refusals = new LoginRefusals(clock),
   ) {
     this.logger = new Logger(`RabbitConnection:${purpose}`);
-    this.reminder = new Reminder(clock);
   }
 
   /** Starts connecting and returns immediately, because the broker may be down. */
@@ -96,7 +95,7 @@ export class RabbitConnection {
     this.current = connection;
     this.blocked = false;
     this.isOutageLogged = false;
-    this.reminder.reset();
+    this.refusals.end(this);
     this.pause(PAUSE_S);
     this.logger.log('connected');
     for (const listener of this.listeners) listener(connection);
@@ -111,9 +110,7 @@ export class RabbitConnection {
 
   private refused(refusal: BrokerLoginRefusedError): void {
     this.current = undefined;
-    // All connections use the same login, so only one of them logs the refusal.
-    if (!this.manager || this.purpose !== 'publish') return;
-    if (this.reminder.isDue(refusal.message)) this.logger.error(refusal.message);
+    if (this.manager && this.refusals.isDue(this, refusal)) this.logger.error(refusal.message);
   }
 
   private pause(seconds: number): void {
@@ -157,6 +154,31 @@ export async function endConnection(
 
 function whenClosed(stream: Socket): Promise<void> {
   return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', () => resolve()));
+}
+
+/**
+ * The refused logins of all connections of a client, which use the same login: one line tells of all. A limit of
+ * connections may keep out any of them, while the others are connected.
+ */
+export class LoginRefusals {
+  private readonly refused = new Set<object>();
+  private readonly reminder: Reminder;
+
+  constructor(clock: Clock) {
+    this.reminder = new Reminder(clock);
+  }
+
+  isDue(connection: object, { remedy }: BrokerLoginRefusedError): boolean {
+    this.refused.add(connection);
+    // The same at each node of a cluster, while the message names the node.
+    return this.reminder.isDue(remedy);
+  }
+
+  /** The connection is open. The next refusal counts as new only if no other one lasts. */
+  end(connection: object): void {
+    this.refused.delete(connection);
+    if (this.refused.size === 0) this.reminder.reset();
+  }
 }
 
 /** Far enough apart to keep the log readable, and close enough for a reader of only its end. */

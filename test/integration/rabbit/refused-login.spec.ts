@@ -1,6 +1,7 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import { SystemClock } from '../../../src/clock';
 import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
+import { LoginRefusals, RabbitConnection } from '../../../src/rabbit/rabbit-connection';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
@@ -36,11 +37,15 @@ describe('a broker that refuses the login', () => {
     await vhost.drop();
   });
 
-  function connectWith(password: string): void {
+  function clientWith(password: string): RabbitClient {
     const url = new URL(vhost.url);
     url.username = user;
     url.password = password;
-    client = new RabbitClient(resolveRabbitOptions({ urls: [url.href], queueType: 'classic' }), new SystemClock());
+    return new RabbitClient(resolveRabbitOptions({ urls: [url.href], queueType: 'classic' }), new SystemClock());
+  }
+
+  function connectWith(password: string): void {
+    client = clientWith(password);
     client.start();
   }
 
@@ -70,6 +75,27 @@ describe('a broker that refuses the login', () => {
     connectWith('right');
     await until(() => problems().length > 0);
     expect(problems()[0]).toMatch(/^error ORDER_TIMEOUT\/BROKER_LOGIN_REFUSED: .*the vhost "test-.*set_permissions/);
+  });
+
+  it('because of a limit of connections is logged once for those that it keeps out', async () => {
+    await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: '.*', write: '.*', read: '.*' });
+    client = clientWith('right');
+    const clock = new SystemClock();
+    const refusals = new LoginRefusals(clock);
+    const open = (purpose: RabbitConnection['purpose']): RabbitConnection => {
+      const connection = new RabbitConnection(client.options, purpose, clock, refusals);
+      connection.start();
+      return connection;
+    };
+    const publishing = open('publish');
+    await until(() => publishing.isUp);
+    await vhost.manage('PUT', `/user-limits/${user}/max-connections`, { value: 1 });
+    const others = [open('wake-up'), open('consume')];
+    await until(() => problems().length > 0);
+    await vhost.manage('DELETE', `/user-limits/${user}/max-connections`);
+    await until(() => others.every(({ isUp }) => isUp), 25_000);
+    await Promise.all([publishing, ...others].map((one) => one.close()));
+    expect(problems()).toEqual([expect.stringContaining('or a limit of connections is reached')]);
   });
 
   it('is distinguished from one that is unavailable', async () => {
