@@ -166,10 +166,14 @@ export class RabbitClient {
   private async declare({ model }: RabbitConnection, declares: readonly Declare[]): Promise<void> {
     if (!model) throw new Error('the connection closed again');
     const channel = await model.createChannel();
-    channel.on('error', () => undefined);
+    let refusal: Error | undefined;
+    channel.on('error', (error: Error) => (refusal = error));
     try {
       await this.declareBase(model, channel);
       for (const declare of declares) await declare(channel, model);
+    } catch (error) {
+      // A later request on the channel may fail first, and knows only that the channel has ended.
+      throw refusal ?? error;
     } finally {
       await channel.close().catch(() => undefined);
     }

@@ -16,6 +16,30 @@ import { until } from '../../support/until';
 
 const names = new TopologyNames('p.v1');
 
+describe('a transport that the broker refuses', () => {
+  it('is logged with what the broker says of it', async () => {
+    const vhost = await createVhost();
+    const errors: string[] = [];
+    const ignore = (): void => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (message: string) => void errors.push(message) });
+    const client = new RabbitClient(
+      resolveRabbitOptions({ urls: [vhost.url], queueType: 'classic' }),
+      new SystemClock(),
+    );
+    client.declareBeforeWakeUps(async (channel) => {
+      await channel.assertExchange('delay', 'fanout');
+      // As the ladder does: later requests are sent before the first is answered.
+      await Promise.all([channel.assertExchange('delay', 'topic'), channel.assertQueue('waiting')]);
+    });
+    client.start();
+    await until(() => errors.length > 0);
+    await client.close();
+    Logger.overrideLogger(false);
+    await vhost.drop();
+    expect(errors[0]).toContain("inequivalent arg 'type' for exchange 'delay'");
+  });
+});
+
 describe('an exchange that somebody deletes', () => {
   let vhost: TestVhost;
   let connection: ChannelModel;
