@@ -182,7 +182,7 @@ class ManagementExamination {
     this.deadLetters(listed);
     await notes.examine('policies of exchanges', () => this.exchangePolicies());
     await notes.examine('listeners', () => this.listeners(listed));
-    await notes.examine('commands', () => this.bindings(listed));
+    await notes.examine('bindings', () => this.bindings(listed));
     await notes.examine('alarms', () => this.alarms());
     await notes.examine('releases of the instances', () => this.releases());
   }
@@ -250,9 +250,9 @@ class ManagementExamination {
     }
   }
 
-  /** Of the queues of commands and of parked messages, each behind the exchange of its name. */
+  /** Of the work queues, and of the queues of commands and of parked messages, each behind the exchange of its name. */
   private async bindings(queues: readonly ListedQueue[]): Promise<void> {
-    const { commands, parked } = this.names;
+    const { commands, parked, work } = this.names;
     for (const [id, queue, dropped] of [
       ['commands-unbound', commands, 'every command'],
       ['parked-unbound', parked, 'what it parks itself'],
@@ -262,6 +262,13 @@ class ManagementExamination {
       const seen = `The queue ${queue} is not bound to the exchange ${queue}, so the broker drops ${dropped}.`;
       this.notes.error(id, seen, 'Restart one instance of the service, which binds it again.');
     }
+    const bound = await this.api.queuesBehind(work);
+    const unbound = queues
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith(`${work}.`) && !bound.includes(name));
+    if (unbound.length === 0) return;
+    const seen = `Not bound to the exchange ${work}, so that their wake-ups are parked: ${unbound.join(', ')}.`;
+    this.notes.error('work-unbound', seen, 'Restart one instance of the service, which binds them again.');
   }
 
   private async alarms(): Promise<void> {

@@ -156,6 +156,26 @@ describe('the doctor finds beside a service', () => {
     await connection.close();
   });
 
+  it('5. that work queues are not bound, so that their wake-ups are parked', async () => {
+    const queue = `${PREFIX}.work.order.payment`;
+    const unbound = async (): Promise<Finding | undefined> => {
+      const environment = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+      const { findings } = await runJson<DoctorReport>(environment, 'doctor');
+      return findings.find(({ id }) => id === 'work-unbound');
+    };
+    expect(await unbound()).toBeUndefined();
+    const connection = await connect(service.vhost.url);
+    const channel = await connection.createChannel();
+    await channel.unbindQueue(queue, `${PREFIX}.work`, 'order.payment');
+    const found = await unbound();
+    await channel.bindQueue(queue, `${PREFIX}.work`, 'order.payment');
+    await connection.close();
+    expect(found).toMatchObject({
+      severity: 'error',
+      seen: expect.stringMatching(new RegExp(`parked: ${queue}\\.$`)) as string,
+    });
+  });
+
   it('nothing about policies if it cannot read the URL of the management API, and says so', async () => {
     const report = await runJson<DoctorReport>(
       service.environment,
