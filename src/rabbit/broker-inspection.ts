@@ -10,6 +10,9 @@ const PRECONDITION_FAILED = 406;
 
 const ANSWER_MS = 5_000;
 
+/** A routing key of ours, because rights may depend on it. */
+const TOPIC = 'order.closed';
+
 /** A queue without a leader, a stuck broker, and one that blocks publishers do not answer. */
 export class BrokerSilentError extends Error {
   constructor() {
@@ -82,7 +85,7 @@ export class BrokerInspection {
       (channel) =>
         new Promise((_, reject) => {
           channel.once('error', reject);
-          channel.publish(exchange, 'refused', Buffer.alloc(0), { expiration: 'never' });
+          channel.publish(exchange, TOPIC, Buffer.alloc(0), { expiration: 'never' });
         }),
     );
   }

@@ -17,8 +17,10 @@ import {
   type ChannelModel,
   endConnection,
   expectedTopology,
+  loginOf,
   type ExpectedQueue,
   permitCommand,
+  quoted,
   type RabbitClient,
   readPrefixOwner,
 } from '../../rabbit';
@@ -27,7 +29,9 @@ import { capitalized, type Notes } from './notes';
 /** The first release with everything that the ladder needs. */
 const OLDEST = [3, 10];
 const CLOSE_MS = 1_000;
-/** What a sentence about a denied right names if it is the exchange of answers to commands. */
+/** What a sentence about a denied right says if it depends on the routing key. */
+const TOPIC = 'access to topic';
+/** What it names if it is the exchange of answers to commands. */
 const DEFAULT_EXCHANGE = "exchange 'amq.default'";
 
 /** Looks at the broker over AMQP. Changes nothing, except that a test message goes through the delay transport. */
@@ -136,10 +140,18 @@ export class BrokerExamination {
 
   private permissions(): void {
     const answers = [...this.refused].filter((each) => each.includes(DEFAULT_EXCHANGE));
-    const others = [...this.refused].filter((each) => !answers.includes(each));
+    const topics = [...this.refused].filter((each) => each.includes(TOPIC));
+    const others = [...this.refused].filter((each) => !answers.includes(each) && !topics.includes(each));
     const { options, names } = this.deps.client;
+    const url = new URL(options.urls.at(-1) ?? '');
     const shared = 'it replaces what else the user may do there: join patterns with |';
-    const remedy = `Run: ${permitCommand(new URL(options.urls.at(-1) ?? ''), names)} (${shared}; docs/security.md).`;
+    const remedy = `Run: ${permitCommand(url, names)} (${shared}; docs/security.md).`;
+    if (topics.length > 0) {
+      const { vhost, user } = loginOf(url);
+      const command = `rabbitmqctl clear_topic_permissions -p ${quoted(vhost)} ${quoted(user)}`;
+      const topicRemedy = `Run: ${command} (or set_topic_permissions with patterns that match the routing keys).`;
+      this.notes.error('broker-permissions', `The broker refuses: ${topics.join('; ')}.`, topicRemedy);
+    }
     if (others.length > 0) {
       const more = others.length > 3 ? `; and ${others.length - 3} more` : '';
       const seen = `The broker refuses: ${others.slice(0, 3).join('; ')}${more}.`;

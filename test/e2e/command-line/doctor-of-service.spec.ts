@@ -176,6 +176,26 @@ describe('the doctor finds beside a service', () => {
     });
   });
 
+  it('24. topic permissions that keep events back, and not those that let them pass', async () => {
+    const { vhost, environment } = service;
+    const user = `topics-${randomUUID()}`;
+    const url = new URL(vhost.url);
+    [url.username, url.password] = [user, 'topics'];
+    await vhost.manage('PUT', `/users/${user}`, { password: 'topics', tags: '' });
+    await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: '.*', write: '.*', read: '.*' });
+    const refused = async (write: string): Promise<Finding[]> => {
+      const topic = { exchange: `${PREFIX}.events`, write, read: '.*' };
+      await vhost.manage('PUT', `/topic-permissions/${vhost.name}/${user}`, topic);
+      const { findings } = await runJson<DoctorReport>({ ...environment, RABBITMQ_URLS: url.href }, 'doctor');
+      return findings.filter(({ id }) => id === 'broker-permissions');
+    };
+    const [fine, wrong] = [await refused('^(order|timeout)\\.'), await refused('^billing\\.')];
+    await vhost.manage('DELETE', `/users/${user}`);
+    expect(fine).toEqual([]);
+    expect(wrong.map(({ seen }) => seen)).toEqual([expect.stringContaining("topic 'order.closed'")]);
+    expect(wrong[0]?.remedy).toContain(`rabbitmqctl clear_topic_permissions -p '${vhost.name}' '${user}'`);
+  });
+
   it('nothing about policies if it cannot read the URL of the management API, and says so', async () => {
     const report = await runJson<DoctorReport>(
       service.environment,
