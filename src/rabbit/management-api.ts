@@ -32,7 +32,9 @@ const connections = z.array(
   z.object({
     name: z.string(),
     peer_host: z.string().optional(),
-    client_properties: z.union([z.object({ release: z.string().optional() }), z.array(z.never())]).optional(),
+    client_properties: z
+      .union([z.object({ release: z.string().optional(), connection_name: z.string().optional() }), z.array(z.never())])
+      .optional(),
   }),
 );
 const nodes = z.array(
@@ -42,6 +44,9 @@ const nodes = z.array(
     disk_free_alarm: z.boolean().default(false),
   }),
 );
+
+/** How the name of each consuming connection of an instance ends, whatever the host has called it: RabbitConnection. */
+const CONSUMING = ':consume';
 
 /** A queue as the management plugin lists it. */
 export type ListedQueue = z.output<typeof queues>[number];
@@ -97,8 +102,11 @@ export class ManagementApi {
     return [...new Set(names)];
   }
 
-  /** Who consumes a queue whose name is `wanted`: its address, and its release if it tells one. Each connection once. */
-  async consumersOf(
+  /**
+   * Which instances consume a queue whose name is `wanted`: the address, and the release if it tells one. Each connection
+   * once. Another program may consume it too, and is told apart by the name of its connection.
+   */
+  async instancesOn(
     wanted: (queue: string) => boolean,
   ): Promise<{ readonly host: string; readonly release?: string }[]> {
     const consuming = await this.get(`consumers/${this.vhost}`, consumers);
@@ -111,7 +119,8 @@ export class ManagementApi {
     );
     return all.flatMap(({ name, peer_host: host = 'unknown', client_properties: properties }) => {
       if (!names.includes(name) || properties === undefined || Array.isArray(properties)) return [];
-      const { release } = properties;
+      const { release, connection_name: told = '' } = properties;
+      if (release === undefined && !told.endsWith(CONSUMING)) return [];
       return [{ host, ...(release === undefined ? {} : { release }) }];
     });
   }

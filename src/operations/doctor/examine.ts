@@ -190,7 +190,7 @@ class ManagementExamination {
   /** Only instances consume these queues. */
   private async releases(): Promise<void> {
     const { commands, work } = this.names;
-    const instances = await this.api.consumersOf((queue) => queue === commands || queue.startsWith(`${work}.`));
+    const instances = await this.api.instancesOn((queue) => queue === commands || queue.startsWith(`${work}.`));
     for (const { host, release } of instances) noteRelease(this.notes, release, host, 'broker');
   }
 

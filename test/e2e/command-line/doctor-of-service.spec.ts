@@ -108,14 +108,20 @@ describe('the doctor finds beside a service', () => {
   it.each([
     ['an earlier release', {}],
     ['release 0.1.9', { release: '0.1.9' }],
-  ])('31. %s on the broker', async (release, clientProperties) => {
-    const old = await connect(service.vhost.url, { clientProperties });
+  ])('31. %s on the broker, and not a program that consumes beside it', async (release, own) => {
+    const old = await connect(service.vhost.url, { clientProperties: { connection_name: 'shop:consume', ...own } });
     const channel = await old.createChannel();
-    await channel.consume(`${PREFIX}.work.order.payment`, () => undefined);
+    const script = await connect(service.vhost.url);
+    for (const one of [channel, await script.createChannel()])
+      await one.consume(`${PREFIX}.work.order.payment`, () => undefined);
+    const { vhost } = service;
+    const listed = () => vhost.manage<object[]>('GET', `/vhosts/${vhost.name}/connections`);
+    // The plugin lists new connections within 5 s. The service has three.
+    await until(async () => (await listed()).length === 5, 30_000);
     let found: string[] = [];
-    // The plugin lists new connections within 5 s.
     await until(async () => (found = await olderInstances()).length > 0, 30_000);
     await old.close();
+    await script.close();
     expect(found).toEqual([expect.stringContaining(`An instance of ${release} is connected to the broker from`)]);
     await until(async () => (await olderInstances()).length === 0, 30_000);
   });
