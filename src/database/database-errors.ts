@@ -8,8 +8,11 @@ const LOGIN_REFUSED = /^(28|3D)/;
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
 const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
 
-/** insufficient_privilege, undefined_table, undefined_column, invalid_schema_name. */
-const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000'];
+/**
+ * insufficient_privilege, undefined_table, undefined_column, invalid_schema_name, undefined_function, undefined_object, and
+ * invalid_column_reference: ON CONFLICT finds no unique index.
+ */
+const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '42P10'];
 
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];

@@ -125,11 +125,7 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
         "codesOf(error).some((code) => code.startsWith('53'))",
         "codesOf(error).includes('53300')",
       ),
-      patch(
-        'database/database-errors.ts',
-        "const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000'];",
-        "const UNUSABLE_STATES = ['42P01', '42703', '3F000'];",
-      ),
+      patch('database/database-errors.ts', "const UNUSABLE_STATES = ['42501', ", 'const UNUSABLE_STATES = ['),
     ],
   },
   {

@@ -1,5 +1,11 @@
 import { QueryFailedError } from 'typeorm/error/QueryFailedError';
-import { isContention, isDatabaseUnavailable, isRetryableConflict } from '../../../src/database/database-errors';
+import {
+  isContention,
+  isDatabaseUnavailable,
+  isRetryableConflict,
+  isSchemaUnusable,
+  nameOwnSchema,
+} from '../../../src/database/database-errors';
 
 const coded = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });
 /** As TypeORM wraps what the driver throws. */
@@ -50,6 +56,26 @@ const here: Case[] = [
 describe('the database', () => {
   it.each(unavailable)('is unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(true));
   it.each(here)('is not unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
+});
+
+describe('our schema', () => {
+  beforeAll(() => nameOwnSchema('ours'));
+  const about = (table: string, code: string) => new QueryFailedError(`INSERT INTO ${table}`, [], coded(code));
+
+  it.each([
+    ['42501 insufficient_privilege', '42501'],
+    ['42P01 undefined_table', '42P01'],
+    ['42703 undefined_column', '42703'],
+    ['3F000 invalid_schema_name', '3F000'],
+    ['42P10 invalid_column_reference: ON CONFLICT finds no unique index', '42P10'],
+    ['42883 undefined_function', '42883'],
+    ['42704 undefined_object', '42704'],
+  ])('is unusable on %s, and no other is', (_, code) => {
+    expect(isSchemaUnusable(about('ours.orders', code))).toBe(true);
+    expect(isDatabaseUnavailable(about('ours.orders', code))).toBe(true);
+    expect(isSchemaUnusable(about('theirs.orders', code))).toBe(false);
+    expect(isDatabaseUnavailable(about('theirs.orders', code))).toBe(false);
+  });
 });
 
 describe('a transaction', () => {
