@@ -65,6 +65,16 @@ export class ResilientClient extends Client {
     );
   }
 
+  /**
+   * What pg sends when a session starts. The database, the user, or the URL may set another format of dates, which pg reads as
+   * null. PgBouncer accepts this parameter; it refuses `options`.
+   *
+   * @internal
+   */
+  getStartupConf(): object {
+    return { ...startupOf(this), DateStyle: 'ISO' };
+  }
+
   private async connectTo(server: WritableServer): Promise<Client> {
     const askedAt = performance.now();
     const address = await server.find(this.config);
@@ -157,6 +167,11 @@ export class ResilientClient extends Client {
       }
     }
   }
+}
+
+/** The types of pg do not name it. */
+function startupOf(client: Client): object {
+  return (Client.prototype as unknown as ResilientClient).getStartupConf.call(client);
 }
 
 const silence = (): Error => new NoAnswerError('a connection beside this one had no answer');

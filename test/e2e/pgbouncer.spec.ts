@@ -21,6 +21,8 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
   beforeAll(async () => {
     // Not migrated: the service does it, by way of the pooler.
     await onServer(`CREATE DATABASE ${DATABASE}`);
+    // pg would read no date. The client's own format must get through the pooler.
+    await onServer(`ALTER DATABASE ${DATABASE} SET datestyle = 'German'`);
     await onServer(`CREATE ROLE ${OTHER} LOGIN PASSWORD '${OTHER}'`);
     const otherUrl = new URL(urlOf(DATABASE));
     [otherUrl.username, otherUrl.password] = [OTHER, OTHER];

@@ -33,6 +33,19 @@ describe('a client of the service', () => {
     client.release(true);
   });
 
+  it('reads dates, whatever format the database, the user, or the URL sets', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await database.dataSource.query(`ALTER DATABASE ${name} SET datestyle = 'German'`);
+    for (const url of [database.url, `${database.url}?options=-c%20datestyle%3DSQL,DMY`]) {
+      const client = new ResilientClient(url);
+      await client.connect();
+      const { rows } = await client.query(`SELECT '2026-02-01T00:00:00Z'::timestamptz AS at`);
+      await client.end();
+      expect(rows).toEqual([{ at: new Date('2026-02-01T00:00:00Z') }]);
+    }
+    await database.dataSource.query(`ALTER DATABASE ${name} RESET datestyle`);
+  });
+
   it('closes a connection whose answer does not come, and says that the database is unavailable', async () => {
     const client = await pool.connect();
     const ended = endOf(client);
