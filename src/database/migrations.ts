@@ -253,6 +253,8 @@ export function serviceRights(schema: string, to: string): string[] {
     `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
     `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to};`,
+    // PUBLIC has it, unless an administrator has revoked that.
+    `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${to};`,
     // Only the owner migrates.
     ...RECORD_TABLES.map((table) => `REVOKE INSERT, UPDATE, DELETE ON ${schema}.${table} FROM ${to};`),
   ];

@@ -40,15 +40,9 @@ export function grantsSql({ schema, role, to, owner }: GrantsRequest): string[] 
   }
 }
 
-function laterTables(
-  schema: string,
-  to: string,
-  owner: string | undefined,
-  rights: string,
-  withSequences: boolean,
-): string[] {
+function laterTables(schema: string, to: string, owner: string | undefined, rights: string, writes: boolean): string[] {
   if (owner === undefined) return [];
   const begin = `ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} IN SCHEMA ${schema}`;
-  const sequences = withSequences ? [`${begin} GRANT USAGE ON SEQUENCES TO ${to};`] : [];
-  return [`${begin} GRANT ${rights} ON TABLES TO ${to};`, ...sequences];
+  const others = ['USAGE ON SEQUENCES', 'EXECUTE ON FUNCTIONS'].map((right) => `${begin} GRANT ${right} TO ${to};`);
+  return [`${begin} GRANT ${rights} ON TABLES TO ${to};`, ...(writes ? others : [])];
 }

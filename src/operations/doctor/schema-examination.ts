@@ -306,6 +306,8 @@ interface Found {
   readonly isOpen: boolean;
   /** Tables of which it sees only some rows. */
   readonly hidden: readonly string[];
+  /** Functions of our schema that statements call, and whether the database user may do so. */
+  readonly functions: Readonly<Record<string, boolean>>;
   /** Triggers of our tables with functions outside of our schema. */
   readonly triggers: readonly string[];
   readonly tables: Readonly<
@@ -323,6 +325,8 @@ const SQL = `
                  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
                 WHERE c.relnamespace = n.oid AND p.pronamespace <> n.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'
                 ORDER BY 1) AS triggers,
+         COALESCE((SELECT json_object_agg(p.proname, has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
+                    WHERE p.pronamespace = n.oid AND p.prorettype <> 'trigger'::regtype), '{}') AS functions,
          COALESCE((SELECT json_object_agg(c.relname, json_build_object(
            'columns', ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
            'rights', CASE c.relkind
@@ -350,9 +354,11 @@ async function readOwnTables(dataSource: DataSource, schema: string): Promise<Ow
   // Each start reads which migrations were run.
   const records = Object.keys(tables).filter((name) => name.endsWith('migrations'));
   const needed = [...wanted, ...records.map((name) => [name, { rights: ['SELECT'] }] as const)];
-  const lacking = needed.flatMap(([name, { rights = INSERTED }]) => {
+  const refused = Object.entries(facts.functions).filter(([, mayExecute]) => !mayExecute);
+  const ofTables = needed.flatMap(([name, { rights = INSERTED }]) => {
     const granted = tables[name]?.rights ?? rights;
     return rights.filter((right) => !granted.includes(right)).map((right) => `${right} on ${name}`);
   });
+  const lacking = [...ofTables, ...refused.map(([name]) => `EXECUTE on ${name}`)];
   return { ...facts, missing, lacking };
 }

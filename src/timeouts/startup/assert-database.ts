@@ -67,7 +67,13 @@ const SQL = `
              AND relname <> ALL($2::text[]) AND relname NOT LIKE $5) AS w
     LEFT JOIN pg_class c
       ON c.relname = w.name AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
-   ORDER BY w.name, w.privilege`;
+  UNION ALL
+  SELECT proname, 'EXECUTE', true, quote_ident(current_user), current_database(), has_function_privilege(oid, 'EXECUTE'),
+         has_schema_privilege(pronamespace, 'USAGE')
+    FROM pg_proc
+   WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND prorettype <> 'trigger'::regtype
+     AND cardinality($4::text[]) > 0
+   ORDER BY name, privilege`;
 
 /**
  * Looks whether the tables of `schema` are there and may be used.

@@ -99,6 +99,17 @@ describe('the doctor finds, of the database server,', () => {
       expect(found?.seen).toContain(' lacks SELECT on order_timeout_migrations in schema');
     }));
 
+  it('4. a function that may not be executed, and tells what ends that', () =>
+    withRights(async (user, url) => {
+      const { dataSource } = database;
+      await dataSource.query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA order_timeout FROM PUBLIC');
+      const found = find('database-rights', await examine(url));
+      expect(found?.seen).toContain(`${user} lacks EXECUTE on payment_name in schema`);
+      await dataSource.query(found?.remedy.replace('Run as the owner of the tables: ', '') ?? '');
+      expect(find('database-rights', await examine(url))).toBeUndefined();
+      await dataSource.query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA order_timeout TO PUBLIC');
+    }));
+
   it('4. row-level security, which hides rows, and tells what ends that', () =>
     withRights(async (user, url) => {
       await database.dataSource.query('ALTER TABLE order_timeout.orders ENABLE ROW LEVEL SECURITY');

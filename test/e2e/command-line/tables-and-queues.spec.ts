@@ -224,6 +224,7 @@ describe('order-timeout grants', () => {
     const { code, err } = await runCommand({ DATABASE_URL: urlAs(owner) }, 'migrations', 'run');
     expect([code, err]).toEqual([0, '']);
     await as(owner, async (dataSource) => {
+      await dataSource.query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA order_timeout FROM PUBLIC');
       await dataSource.query(await grants('--role', 'service', '--to', service, '--owner', owner));
       await dataSource.query(await grants('--role', 'reporting', '--to', reporting, '--owner', owner));
     });

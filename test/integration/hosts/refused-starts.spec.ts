@@ -157,15 +157,17 @@ describe('a failed start says why and what to do', () => {
       expect(await refused()).toBe('started');
     });
 
-    it('to write to some tables, which are named, even without migrating', async () => {
+    it('to use some tables and a function, which are named, even without migrating', async () => {
       await migrate(administrator);
       await administrator.query(`GRANT USAGE ON SCHEMA order_timeout TO ${role}`);
       await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA order_timeout TO ${role}`);
       await administrator.query(`GRANT ALL ON ALL SEQUENCES IN SCHEMA order_timeout TO ${role}`);
       await administrator.query(`REVOKE INSERT ON order_timeout.orders FROM ${role}`);
       await administrator.query(`REVOKE DELETE ON order_timeout.outbox FROM ${role}`);
+      await administrator.query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA order_timeout FROM PUBLIC');
       const error = await refused({ migrate: false });
-      expect(error).toMatchObject(refusal('MISSING_RIGHTS', 'INSERT on orders', 'DELETE on outbox', 'GRANT'));
+      const lacking = ['INSERT on orders', 'DELETE on outbox', 'EXECUTE on payment_name'];
+      expect(error).toMatchObject(refusal('MISSING_RIGHTS', ...lacking, 'GRANT'));
       await administrator.query(sqlIn(error));
       expect(await refused({ migrate: false })).toBe('started');
     });
