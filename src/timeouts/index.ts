@@ -42,7 +42,7 @@ export { TimeoutEngine } from './engine/timeout-engine';
 export { type TransportChoice } from './message-path/transport-switch';
 export { type PathFacts, readPathFacts } from './message-path/wake-up-republisher';
 export { InvalidTimeoutError, UnknownTimeoutKindError, MissingRightsError, MissingTablesError } from './model/errors';
-export { registeredHandler, TimeoutHandler, type TimeoutHandlerOptions } from './handlers/registered-handler';
+export { OWN_KIND, registeredHandler, TimeoutHandler, type TimeoutHandlerOptions } from './handlers/registered-handler';
 export {
   payloadsOf,
   timeoutExists,

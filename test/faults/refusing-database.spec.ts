@@ -65,6 +65,21 @@ describe('the service on a database that refuses its work', () => {
     expect(service.parked).toEqual([]);
   });
 
+  it('is not ready while orders are placed and cannot be closed', async () => {
+    const due = await place(5, { paymentWindowMs: stretched(2_000) });
+    await administrate(`REVOKE UPDATE ON order_timeout.inventory FROM ${ROLE}`);
+    await until(async () => (await service.call('get', '/health/ready')).status === 503);
+    for (let tries = 0; tries < 16; tries += 1) {
+      await place(1, { lines: [] });
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await service.call('get', '/health/ready').expect(503);
+    }
+    expect(await statuses(due)).toEqual(new Set(['PENDING']));
+    await administrate(`GRANT UPDATE ON order_timeout.inventory TO ${ROLE}`);
+    await until(async () => [...(await statuses(due))].join() === 'CLOSED');
+    await until(async () => (await service.call('get', '/health/ready')).status === 200);
+  });
+
   it.each([
     [
       'a right is missing',

@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7';
 import { type StockShortage } from '../../inventory';
 import { type PaymentProviders } from '../../payments';
 import { type OutboxEntry } from '../../outbox';
-import { type ScheduleTimeout, type TimeoutRef, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
+import { OWN_KIND, type ScheduleTimeout, type TimeoutRef, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { contentionBackoffMs } from '../../database';
 import { type OrderView, type Order, closesAt } from './order';
 import { type OrderPolicies } from './order-policies';
@@ -257,7 +257,10 @@ export const PAYMENT_REFUND = 'payment.refund';
  * is decided within 5 s. A run takes less than a second, and a run that hangs keeps one of the two lanes of its kind
  * for 10 s.
  */
-export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000, runTimeoutMs: 10_000 } as const;
+export const OWN_LIMITS = {
+  ...{ idleTimeoutMs: 5_000, statementTimeoutMs: 4_000, runTimeoutMs: 10_000 },
+  [OWN_KIND]: true,
+} as const;
 
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 

@@ -55,7 +55,7 @@ export class TimeoutProcessor {
   private readonly lookups: ExternalLookups;
 
   constructor(
-    { kind, options, handler }: RegisteredHandler,
+    { kind, options, handler, isOwn }: RegisteredHandler,
     private readonly deps: ProcessorDependencies,
     private readonly clock: Clock,
   ) {
@@ -64,8 +64,12 @@ export class TimeoutProcessor {
     const queries = new SettlementQueries(deps.schema);
     const recorder = new OutcomeRecorder({ ...deps, kind, queries, leaseMs: options.leaseMs });
     const shared = {
-      ...{ ...deps, ...options, kind, queries, recorder, clock },
-      ...{ handler: new HandlerAdapter(kind, handler), closing: this.closing.signal, overdue: this.overdue },
+      ...{ ...deps, ...options, kind, isOwn, queries, recorder, clock },
+      ...{
+        handler: new HandlerAdapter(kind, handler, () => clock.monotonic()),
+        closing: this.closing.signal,
+        overdue: this.overdue,
+      },
       isPaused: () => this.isPaused,
     };
     const settler = new TimeoutSettler(shared, clock);

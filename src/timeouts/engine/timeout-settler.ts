@@ -34,6 +34,8 @@ import { type DatabaseClock } from './due-buffer';
 
 interface SettlerDependencies {
   readonly kind: string;
+  /** Of the package itself, not of a host. */
+  readonly isOwn: boolean;
   readonly dataSource: DataSource;
   readonly queries: SettlementQueries;
   readonly recorder: OutcomeRecorder;
@@ -182,14 +184,13 @@ export class TimeoutSettler {
     work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
     hasOthers = (): boolean => false,
   ): Promise<T> {
-    const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.deps;
+    const { dataSource, isOwn, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.deps;
     let isContended = this.patience.isShort;
     for (let tries = 1; ; tries++) {
       const lockMs = this.patience.limitMs();
       try {
         const limits = { statementMs, lockMs, idleMs };
-        // The handler of one kind may need a table that nobody else needs.
-        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { ...limits, isAside: true });
+        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { ...limits, isAside: !isOwn });
       } catch (error) {
         isContended = isLockTimeout(error);
         if (isContended) this.patience.waitedInVain(lockMs);

@@ -1,6 +1,16 @@
+import { Logger } from '@nestjs/common';
 import { type EntityManager, type QueryRunner } from 'typeorm';
-import { isFromDatabase, cancel, hangUp, interceptQueries, type PooledClient, type Send } from '../../database';
+import {
+  isFromDatabase,
+  isSchemaUnusable,
+  cancel,
+  hangUp,
+  interceptQueries,
+  type PooledClient,
+  type Send,
+} from '../../database';
 import { type Clock, withTimeout } from '../../clock';
+import { FailureLog } from '../../errors';
 import { HandlerContractError, HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   type DueTimeout,
@@ -13,10 +23,16 @@ import {
 
 /** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
 export class HandlerAdapter {
+  private readonly refusals: RefusalLog;
+
+  /** @param now monotonic, milliseconds */
   constructor(
     readonly kind: string,
     private readonly handler: TimeoutHandlerInstance,
-  ) {}
+    now: () => number,
+  ) {
+    this.refusals = new RefusalLog(kind, now);
+  }
 
   /** @throws HandlerContractError when outcomes and timeouts do not match. */
   async handleBatch(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
@@ -35,8 +51,12 @@ export class HandlerAdapter {
   /** @throws HandlerFailure if the handler's own code failed. An error of the database is thrown unchanged. */
   private async run(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     try {
-      return isBatchHandler(this.handler) ? await this.handler.handleBatch(due, tx, run) : await this.oneByOne(due, tx);
+      const { handler } = this;
+      const outcomes = isBatchHandler(handler) ? await handler.handleBatch(due, tx, run) : await this.oneByOne(due, tx);
+      this.refusals.worked(due);
+      return outcomes;
     } catch (error) {
+      if (isSchemaUnusable(error)) this.refusals.failed(due, error);
       throw isFromDatabase(error) ? error : new HandlerFailure(error);
     }
   }
@@ -58,6 +78,36 @@ export class HandlerAdapter {
     if (!canAsk && outcomes.some((outcome) => outcome.type === 'look-up')) {
       throw new HandlerContractError(this.kind, 'returned "look-up" but has no lookUp() method');
     }
+  }
+}
+
+/** A timeout whose table is refused is tried again sooner. */
+const RETRIED_MS = 5_000;
+
+/** Says once that the database refuses what a handler needs, and once that it does so no more. */
+class RefusalLog {
+  private readonly log: FailureLog;
+  private failedAt = -Infinity;
+  private key: string | undefined;
+
+  constructor(
+    kind: string,
+    private readonly now: () => number,
+  ) {
+    this.log = new FailureLog(new Logger(`Timeouts:${kind}`), now);
+  }
+
+  failed([first, ...others]: readonly DueTimeout[], error: unknown): void {
+    this.failedAt = this.now();
+    // Of several, it is not known which one needs the table.
+    if (others.length === 0) this.key = first?.key;
+    this.log.failed(`begins to fail: ${error instanceof Error ? error.message : String(error)}`);
+  }
+
+  /** Others may not need the table, so they say nothing while one is still tried again. */
+  worked(due: readonly DueTimeout[]): void {
+    const isOver = due.some(({ key }) => key === this.key) || this.now() - this.failedAt > RETRIED_MS;
+    if (isOver) this.log.worked('works again');
   }
 }
 

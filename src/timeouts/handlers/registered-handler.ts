@@ -5,6 +5,12 @@ import { isValidKind } from '../scheduling/timeout-scheduler';
 import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../model/errors';
 import { isBatchHandler, type TimeoutHandlerInstance } from '../model/timeout';
 
+/**
+ * For the package's own kinds, not for hosts: if a table is refused to one of them, the service is not ready. A host's handler
+ * may need a table that nobody else needs.
+ */
+export const OWN_KIND = Symbol('order-timeout:own-kind');
+
 /** Per-kind tuning. */
 export interface TimeoutHandlerOptions {
   /** Deliveries in this process at once, held ones included. @default 1000 */
@@ -34,6 +40,8 @@ export interface TimeoutHandlerOptions {
    * second later. The timeout is tried again, and no attempt is counted. @default runTimeoutMs
    */
   readonly statementTimeoutMs?: number;
+  /** @internal */
+  readonly [OWN_KIND]?: true;
 }
 
 /** @internal */
@@ -58,6 +66,8 @@ export interface RegisteredHandler {
   readonly kind: string;
   readonly options: ResolvedHandlerOptions;
   readonly handler: TimeoutHandlerInstance;
+  /** Of the package itself. */
+  readonly isOwn: boolean;
 }
 
 /** @throws when the kind or the options are not valid, or the instance cannot handle. */
@@ -70,7 +80,8 @@ export function registeredHandler(
   if (!isValidKind(kind)) throw new InvalidOptionsError(name, [`"${kind}" cannot be a timeout kind`]);
   if (!canHandle(instance)) throw new InvalidTimeoutHandlerError(kind, name);
   const takes = isBatchHandler(instance) ? 'batches' : 'single timeouts';
-  return { kind, options: resolveHandlerOptions(kind, options, takes), handler: instance };
+  const isOwn = options[OWN_KIND] === true;
+  return { kind, options: resolveHandlerOptions(kind, options, takes), handler: instance, isOwn };
 }
 
 function canHandle(instance: object): instance is TimeoutHandlerInstance {
@@ -78,7 +89,7 @@ function canHandle(instance: object): instance is TimeoutHandlerInstance {
   return typeof handle === 'function' || typeof handleBatch === 'function';
 }
 
-type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
+type ResolvedHandlerOptions = Required<Omit<TimeoutHandlerOptions, typeof OWN_KIND>>;
 
 const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs' | 'statementTimeoutMs'> = {
   prefetch: 1_000,

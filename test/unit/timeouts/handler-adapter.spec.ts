@@ -1,7 +1,10 @@
-import { type EntityManager } from 'typeorm';
+import { Logger } from '@nestjs/common';
+import { type EntityManager, QueryFailedError } from 'typeorm';
+import { nameOwnSchema } from '../../../src/database';
 import { HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
 import {
   type DueTimeout,
+  type TimeoutHandlerInstance,
   type TimeoutHandlerBatch,
   LOOK_UP,
   DONE,
@@ -18,15 +21,18 @@ function due(key: string, more: Partial<DueTimeout> = {}): DueTimeout {
   return { kind: 'k', key, generation: '1', dueAt, attempts: 0, payload: {}, cause: 'message', ...more };
 }
 
+const adapterOf = (handler: TimeoutHandlerInstance, kind = 'k', now = () => 0) =>
+  new HandlerAdapter(kind, handler, now);
+
 const batch = (outcomes: readonly TimeoutOutcome[], lookUp?: TimeoutHandlerBatch['lookUp']) =>
-  new HandlerAdapter('order.payment', { handleBatch: async () => [...outcomes], ...(lookUp && { lookUp }) });
+  adapterOf({ handleBatch: async () => [...outcomes], ...(lookUp && { lookUp }) }, 'order.payment');
 
 describe('a batch handler', () => {
   it('gets the whole batch at once, in the transaction, and its outcomes are taken as they are', async () => {
     const outcomes: TimeoutOutcome[] = [DONE, { type: 'park', reason: 'no' }];
     const handleBatch = jest.fn(async () => outcomes);
     const timeouts = [due('a'), due('b')];
-    await expect(new HandlerAdapter('k', { handleBatch }).handleBatch(timeouts, tx, run)).resolves.toEqual(outcomes);
+    await expect(adapterOf({ handleBatch }).handleBatch(timeouts, tx, run)).resolves.toEqual(outcomes);
     expect(handleBatch.mock.calls).toEqual([[timeouts, tx, run]]);
   });
 
@@ -40,7 +46,7 @@ describe('a batch handler', () => {
         return this.outcomes.length;
       }
     }
-    const adapter = new HandlerAdapter('k', new Handler());
+    const adapter = adapterOf(new Handler());
     await expect(adapter.handleBatch([due('a')], tx, run)).resolves.toEqual([LOOK_UP]);
     await expect(adapter.lookUp(due('a'), signal)).resolves.toBe(1);
   });
@@ -99,19 +105,52 @@ describe('a handler of single timeouts', () => {
       if (key === 'b') return { type: 'park', reason: 'no' };
     });
     const timeouts = [due('a'), due('b'), due('c')];
-    const settling = new HandlerAdapter('k', { handle }).handleBatch(timeouts, tx, run);
+    const settling = adapterOf({ handle }).handleBatch(timeouts, tx, run);
     await expect(settling).resolves.toEqual([DONE, { type: 'park', reason: 'no' }, DONE]);
     expect(handle.mock.calls).toEqual(timeouts.map((timeout) => [timeout, tx]));
   });
 
   it('cannot ask', async () => {
-    const adapter = new HandlerAdapter('order.payment', { handle: async () => LOOK_UP });
+    const adapter = adapterOf({ handle: async () => LOOK_UP });
     await expect(adapter.handleBatch([due('a')], tx, run)).rejects.toThrow(HandlerContractError);
     await expect(adapter.lookUp(due('a'), signal)).rejects.toThrow(HandlerContractError);
   });
 
   it('fails the batch with its own error', async () => {
-    const adapter = new HandlerAdapter('k', { handle: () => Promise.reject(new Error('out of stock')) });
+    const adapter = adapterOf({ handle: () => Promise.reject(new Error('out of stock')) });
     await expect(adapter.handleBatch([due('a')], tx, run)).rejects.toThrow('out of stock');
+  });
+});
+
+describe('a handler whose table the database refuses', () => {
+  const denied = Object.assign(new Error('permission denied for table inventory'), { code: '42501' });
+  const refused = new QueryFailedError('UPDATE ours.inventory', [], denied);
+
+  it('is said to begin to fail once, and to work again once, whatever others do that need no such table', async () => {
+    nameOwnSchema('ours');
+    const said: unknown[] = [];
+    const warned = jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((message: unknown) => void said.push(message));
+    const logged = jest
+      .spyOn(Logger.prototype, 'log')
+      .mockImplementation((message: unknown) => void said.push(message));
+    let nowMs = 0;
+    let isRefused = true;
+    const handleBatch = async (timeouts: readonly DueTimeout[]): Promise<TimeoutOutcome[]> => {
+      if (isRefused && timeouts.some(({ key }) => key === 'apple')) throw refused;
+      return timeouts.map(() => DONE);
+    };
+    const adapter = adapterOf({ handleBatch }, 'order.payment', () => nowMs);
+    const handle = (...keys: string[]) =>
+      adapter.handleBatch(keys.map((key) => due(key)), tx, run).catch(() => undefined); // prettier-ignore
+    await handle('none', 'apple');
+    for (; nowMs < 20_000; nowMs += 4_000) await Promise.all([handle('none'), handle('apple')]);
+    expect(said).toEqual(['begins to fail: permission denied for table inventory']);
+    isRefused = false;
+    await Promise.all([handle('none'), handle('apple'), handle('none')]);
+    expect(said.slice(1)).toEqual(['works again']);
+    warned.mockRestore();
+    logged.mockRestore();
   });
 });

@@ -54,7 +54,7 @@ function setup(runs: readonly Run[], found: readonly BusyRow[] = []) {
   const queries = new SettlementQueries('s');
   const settler = new TimeoutSettler(
     {
-      ...{ kind: KIND, dataSource, queries, maxAttempts: 5 },
+      ...{ kind: KIND, isOwn: true, dataSource, queries, maxAttempts: 5 },
       recorder: { record } as OutcomeRecorder,
       handler: { handleBatch } as unknown as HandlerAdapter,
       observer: {
