@@ -6,7 +6,7 @@ import { type Clock } from '../clock';
 const LOGIN_REFUSED = /^(28|3D)/;
 
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
-const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
+const AWAY_STATES = /^(08|25006|53|57P|58|XX00[0-2])/;
 
 /**
  * insufficient_privilege, undefined_table, undefined_column, invalid_schema_name, undefined_function, undefined_object, and
@@ -20,11 +20,20 @@ const FATAL = ['FATAL', 'PANIC'];
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
+  'ECONNABORTED',
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
+  'EHOSTDOWN',
   'ENETUNREACH',
+  'ENETDOWN',
+  // Of this host: it has no port, no file, or no memory left for a connection.
+  'EADDRNOTAVAIL',
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
   'ORDER_TIMEOUT/DATABASE_NO_ANSWER',
   'ORDER_TIMEOUT/DATABASE_READ_ONLY',
   'ORDER_TIMEOUT/NO_WRITABLE_SERVER',

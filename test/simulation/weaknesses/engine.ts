@@ -117,8 +117,8 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'database/database-errors.ts',
-        'const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;',
-        'const AWAY_STATES = /^(08|57P|58|XX000)/;',
+        'const AWAY_STATES = /^(08|25006|53|57P|58|XX00[0-2])/;',
+        'const AWAY_STATES = /^(08|57P|58|XX00[0-2])/;',
       ),
       patch(
         'database/database-errors.ts',

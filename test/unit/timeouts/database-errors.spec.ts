@@ -18,7 +18,10 @@ endless.cause = endless;
 type Case = [string, unknown];
 
 const unavailable: Case[] = [
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'].map(
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].map(
+    (code): Case => [code, coded(code)],
+  ),
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'ENOBUFS'].map(
     (code): Case => [code, coded(code)],
   ),
   ['08006 connection_failure', query(coded('08006'))],
@@ -28,6 +31,8 @@ const unavailable: Case[] = [
   ['57P03 cannot_connect_now', coded('57P03')],
   ['58030 io_error', query(coded('58030'))],
   ['XX000 internal_error', query(coded('XX000'))],
+  ['XX001 data_corrupted', query(coded('XX001'))],
+  ['XX002 index_corrupted', query(coded('XX002'))],
   ['the end of the connection', new Error('Connection terminated unexpectedly')],
   ['the end of the connection in a query', query(new Error('Connection terminated unexpectedly'))],
   ['a full pool', new Error('timeout exceeded when trying to connect')],
