@@ -119,6 +119,13 @@ export class MissingRightsError extends CodedError {
   }
 }
 
+/** The database, or the sessions of the host's pool, have a setting with which the package cannot work. */
+export class UnsuitableDatabaseError extends CodedError {
+  constructor(sentence: string) {
+    super('UNSUITABLE_DATABASE', sentence);
+  }
+}
+
 /** The schema has not been migrated, or not by this release. */
 export class MissingTablesError extends CodedError {
   /** @param missing for example `the tables outbox, timeout` */

@@ -9,6 +9,7 @@ import {
   MissingTablesError,
   SharedSchemaError,
   NotATestDatabaseError,
+  UnsuitableDatabaseError,
   MissingTimeoutHandlerError,
 } from '../model/errors';
 import { EngineSettings } from '../message-path/wake-up-republisher';
@@ -19,16 +20,47 @@ const logger = new Logger('Start');
 /**
  * Also says once what the pool lacks.
  *
- * @throws SharedSchemaError, MissingTablesError, MissingRightsError, or NotATestDatabaseError when the engine cannot run on
- * this database.
+ * @throws UnsuitableDatabaseError, SharedSchemaError, MissingTablesError, MissingRightsError, or NotATestDatabaseError when the
+ * engine cannot run on this database.
  */
 export async function assertDatabase(options: ResolvedTimeoutsOptions): Promise<void> {
   const { dataSource, schema, ownsDatabase, isDrivenByTests } = options;
+  await refuseUnsuitable(dataSource);
   if (!ownsDatabase) await refuseSharedSchema(dataSource, schema);
   await assertTables(dataSource, schema, 'engine');
   if (isDrivenByTests) return refuseUsedDatabase(options);
   const gaps = poolGaps(dataSource);
   if (gaps !== undefined) logger.warn(gaps);
+}
+
+interface Settings {
+  readonly encoding: string;
+  readonly dates: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+/** @throws UnsuitableDatabaseError if texts cannot be stored, or dates not read. */
+async function refuseUnsuitable(dataSource: DataSource): Promise<void> {
+  const [settings] = await ownQuery<Settings[]>(
+    dataSource,
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('DateStyle') AS dates,
+            quote_ident(current_user) AS user, quote_ident(current_database()) AS database`,
+  );
+  if (!settings) return;
+  const { encoding, dates, user, database } = settings;
+  if (encoding !== 'UTF8') {
+    throw new UnsuitableDatabaseError(
+      `the database ${database} has the encoding ${encoding}, which lacks characters that orders may contain; ` +
+        `move to a new one: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0;`,
+    );
+  }
+  if (!dates.startsWith('ISO')) {
+    throw new UnsuitableDatabaseError(
+      `DateStyle is "${dates}", and the driver reads only ISO dates; set \`extra.Client\` of your DataSource to ` +
+        `ResilientClient or PreparingClient, or run: ALTER ROLE ${user} IN DATABASE ${database} SET datestyle = 'ISO';`,
+    );
+  }
 }
 
 /** What the engine does with its own tables, in every process. */

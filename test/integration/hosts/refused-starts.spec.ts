@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type INestApplication, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type DataSource } from 'typeorm';
-import { migrate, Orders, orderTimeoutMigrations, OrderTimeoutModule, type OrderTimeoutOptions } from '../../../src';
+import {
+  migrate,
+  Orders,
+  orderTimeoutMigrations,
+  OrderTimeoutModule,
+  type OrderTimeoutOptions,
+  ResilientClient,
+} from '../../../src';
 import { TimeoutsModule } from '../../../src/public/timeouts';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -130,6 +137,41 @@ describe('a failed start says why and what to do', () => {
       await runner.release();
       const host = await start(OrderTimeoutModule.forRoot(optionsOf({ migrate: false })));
       expect(await host.get(Orders).get('none')).toBeUndefined();
+    });
+  });
+
+  describe('if the database cannot do', () => {
+    it('because its encoding lacks characters', async () => {
+      const latin = `${name}_latin`;
+      await onServer(`CREATE DATABASE ${latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+      const host = await connectTo(urlOf(latin), 2);
+      const without = start(OrderTimeoutModule.forRoot(optionsOf({ dataSource: host })));
+      await expect(without).rejects.toMatchObject(refusal('UNSUITABLE_DATABASE', latin, 'LATIN1', "ENCODING 'UTF8'"));
+      await host.destroy();
+      await onServer(`DROP DATABASE ${latin}`);
+    });
+
+    it('because its dates are not read, unless the pool has our client', async () => {
+      await onServer(`ALTER DATABASE ${name} SET datestyle = 'SQL, DMY'`);
+      const [plain, ours] = [
+        await connectTo(urlOf(name), 3),
+        await connectTo(urlOf(name), 3, { Client: ResilientClient }),
+      ];
+      const without = start(OrderTimeoutModule.forRoot(optionsOf({ dataSource: plain })));
+      await expect(without).rejects.toMatchObject(
+        refusal(
+          'UNSUITABLE_DATABASE',
+          'SQL, DMY',
+          'ResilientClient',
+          'ALTER ROLE',
+          `IN DATABASE ${name} SET datestyle`,
+        ),
+      );
+      const host = await start(OrderTimeoutModule.forRoot(optionsOf({ dataSource: ours })));
+      expect(await host.get(Orders).get('none')).toBeUndefined();
+      await host.close();
+      app = undefined;
+      await Promise.all([plain.destroy(), ours.destroy()]);
     });
   });
 
