@@ -14,10 +14,12 @@ interface ServerDependencies {
   now(this: void): number;
 }
 
-// Quick, because the limits are valid for it, too.
-const SERVER = `
-  SELECT current_setting('server_version') AS version, current_setting('statement_timeout') AS statement_timeout,
-         current_setting('transaction_timeout', true) AS transaction_timeout, quote_ident(current_user) AS user`;
+/** transaction_timeout is there since PostgreSQL 17. */
+const LIMITS = `
+  SELECT name, current_setting(name) AS shown, source, quote_ident(current_user) AS user,
+         quote_ident(current_database()) AS database
+    FROM pg_settings
+   WHERE name IN ('statement_timeout', 'transaction_timeout') AND setting::int BETWEEN 1 AND $1 - 1`;
 const READ_ONLY = `
   SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, sourcefile AS file,
          quote_ident(current_user) AS user, quote_ident(current_database()) AS database
@@ -97,20 +99,13 @@ export class ServerExamination {
   }
 
   private async server(): Promise<void> {
-    const [server] = await this.query<ServerFacts>(SERVER);
+    const [server] = await this.query<{ version: string }>(`SELECT current_setting('server_version') AS version`);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
-    if (server) this.timeLimits(server);
-    await noteReadOnly(this.deps.dataSource, this.notes);
-  }
-
-  private timeLimits({ user, ...limits }: ServerFacts): void {
-    for (const name of ['statement_timeout', 'transaction_timeout'] as const) {
-      const ms = LIMIT_IN_MS.exec(limits[name] ?? '0');
-      if (!ms || Number(ms[1]) === 0 || Number(ms[1]) >= LEAST_LIMIT_MS) continue;
-      const seen = `${name} is ${limits[name]} for ${user}, so that statements are canceled that need longer.`;
-      const remedy = `It may be set for the user, the database, or the server. Run as an administrator: ALTER ROLE ${user} SET ${name} = 0;`;
-      this.notes.error('statement-limit', seen, remedy);
+    for (const limit of await this.query<LowLimit>(LIMITS, [LEAST_LIMIT_MS])) {
+      const seen = `${limit.name} is ${limit.shown} for ${limit.user}, so that statements are canceled that need longer.`;
+      this.notes.error('statement-limit', seen, `${unlimited(limit)} Then restart the service: its sessions keep it.`);
     }
+    await noteReadOnly(this.deps.dataSource, this.notes);
   }
 
   /** A pooler of transactions gives two connections one session, or one connection several. Others never do. */
@@ -215,16 +210,22 @@ export class ServerExamination {
   }
 }
 
-interface ServerFacts {
-  readonly version: string;
-  readonly statement_timeout: string;
-  /** Null before PostgreSQL 17. */
-  readonly transaction_timeout: string | null;
+interface LowLimit {
+  readonly name: string;
+  /** As PostgreSQL shows it, with its unit. */
+  readonly shown: string;
+  /** Where it comes from, in PostgreSQL's words. */
+  readonly source: string;
   readonly user: string;
+  readonly database: string;
 }
 
-/** PostgreSQL shows whole seconds in a larger unit. */
-const LIMIT_IN_MS = /^(\d+)(?:ms)?$/;
+/** What the role has of its own comes before what the database and the server have. */
+function unlimited({ name, source, user, database }: LowLimit): string {
+  if (source === 'client') return 'Take it out of DATABASE_URL or PGOPTIONS.';
+  const object = source === 'database user' ? `ROLE ${user} IN DATABASE ${database}` : `ROLE ${user}`;
+  return `Run as an administrator: ALTER ${object} SET ${name} = 0;`;
+}
 
 /** The slowest statement of a quiet start takes a tenth of it. */
 const LEAST_LIMIT_MS = 1_000;

@@ -202,6 +202,25 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('statement-limit', after)).toBeUndefined();
   });
 
+  it('22. where a limit is set that is too low, and tells what ends that', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const user = `limited_${randomUUID().slice(0, 8)}`;
+    const url = urlAs(user, 'right');
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
+    for (const which of [`DATABASE ${name}`, `ROLE ${user}`, `ROLE ${user} IN DATABASE ${name}`]) {
+      await onServer(`ALTER ${which} SET statement_timeout = '900ms'`);
+      const found = find('statement-limit', await examine(url));
+      expect(found?.remedy).toContain('restart the service');
+      const [statement = ''] = /ALTER [^;]*;/.exec(found?.remedy ?? '') ?? [];
+      await onServer(statement);
+      expect(find('statement-limit', await examine(url))).toBeUndefined();
+    }
+    await onServer(`ALTER DATABASE ${name} RESET statement_timeout`);
+    await onServer(`DROP ROLE ${user}`);
+    const own = await examine(`${database.url}?options=-c%20statement_timeout%3D900`);
+    expect(find('statement-limit', own)?.remedy).toContain('ake it out of DATABASE_URL');
+  });
+
   it('34. a trigger of somebody else, and not those of the package', async () => {
     const { dataSource, url } = database;
     expect((await examine(url)).facts).not.toHaveProperty('foreign triggers');
