@@ -80,8 +80,9 @@ export class SchemaExamination {
       isComplete = await this.migrations();
     });
     // Pending migrations say so already.
-    if (isComplete && facts.missing.length > 0) {
-      const seen = `Schema "${schema}" lacks ${facts.missing.join(', ')}, although all migrations were run.`;
+    const gone = [...facts.missing, ...facts.lost];
+    if (isComplete && gone.length > 0) {
+      const seen = `Schema "${schema}" lacks ${gone.join(', ')}, although all migrations were run.`;
       const remedy = 'Undo the change if it was renamed, or restore it from a backup. Migrations do not repair it.';
       this.notes.error('tables-missing', seen, remedy);
     }
@@ -238,9 +239,14 @@ function sentenceOf(error: unknown): string {
 
 interface OwnTable {
   readonly columns: string;
+  /** Its unique indexes: their columns, as PostgreSQL shows them. */
+  readonly keys?: readonly string[];
   /** Without what only a purge needs. @default SELECT, INSERT */
   readonly rights?: readonly string[];
 }
+
+/** Functions that our statements call. The migrations create them. */
+const OWN_FUNCTIONS = ['payment_name'];
 
 const INSERTED = ['SELECT', 'INSERT'];
 
@@ -250,48 +256,55 @@ const QUEUED = { rights: [...INSERTED, 'UPDATE', 'DELETE'] };
 
 /** Every table of this release with its columns, and the sequence. The migrations create them. */
 export const OWN_TABLES: Readonly<Record<string, OwnTable>> = {
-  engine_setting: { ...UPDATED, columns: 'name value changed_at' },
+  engine_setting: { ...UPDATED, keys: ['name'], columns: 'name value changed_at' },
   handled_payment: {
     columns: 'reference transaction merchant_account amount currency source fate order_id created_at',
   },
-  idempotency_key: { columns: 'scope key fingerprint response created_at' },
-  inventory: { ...UPDATED, columns: 'sku on_hand reserved merchant_id' },
+  idempotency_key: { keys: ['scope, key'], columns: 'scope key fingerprint response created_at' },
+  inventory: { ...UPDATED, keys: ['sku'], columns: 'sku on_hand reserved merchant_id' },
   order_history: {
+    keys: ['order_id, version'],
     columns: 'order_id version from_status to_status cause actor reason evidence traceparent occurred_at',
   },
-  order_line: { columns: 'order_id line_no sku quantity unit_amount' },
+  order_line: { keys: ['order_id, line_no'], columns: 'order_id line_no sku quantity unit_amount' },
   orders: {
     ...UPDATED,
+    keys: ['id'],
     columns:
       'id merchant_id status version amount currency expires_at auto_close grace_ms reminder_offsets_ms closing_reason ' +
       'metadata fingerprint created_at updated_at closed_at paid_at erased_at',
   },
   outbox: {
     ...QUEUED,
+    keys: ['id'],
     columns: 'id route routing_key body traceparent deliver_at available_at attempts created_at parked_reason',
   },
   payment_attempt: {
     ...UPDATED,
+    keys: ['provider, reference, merchant_account'],
     columns:
       'provider reference order_id merchant_account status amount currency time_expire created_at updated_at paid_amount ' +
       'paid_currency paid_at transaction_id evidence registered paid_source resolved_account refunded_amount',
   },
-  payment_name_key: { columns: 'id key' },
+  payment_name_key: { keys: ['id'], columns: 'id key' },
   refund: {
     ...UPDATED,
+    keys: ['number', "provider, reference, merchant_account, (reason = 'overpaid'::text)"],
     columns:
       'number provider reference order_id amount currency reason status refund_id evidence created_at refunded_at ' +
       'merchant_account requested_by',
   },
-  reservation: { ...UPDATED, columns: 'order_id sku qty state' },
+  reservation: { ...UPDATED, keys: ['order_id, sku'], columns: 'order_id sku qty state' },
   timeout: {
     ...QUEUED,
+    keys: ['kind, key'],
     columns:
       'kind key generation due_at next_attempt_at attempts lease state last_error payload traceparent asked_since',
   },
   timeout_generation: { rights: ['USAGE'], columns: 'last_value' },
   unmatched_payment: {
     ...UPDATED,
+    keys: ['id', 'provider, reference, merchant_account, reason'],
     columns:
       'id provider reference order_id amount currency evidence reason created_at handling merchant_account source ' +
       'resolved_at resolved_by resolution',
@@ -311,7 +324,14 @@ interface Found {
   /** Triggers of our tables with functions outside of our schema. */
   readonly triggers: readonly string[];
   readonly tables: Readonly<
-    Record<string, { readonly columns: readonly string[]; readonly rights: readonly string[] }>
+    Record<
+      string,
+      {
+        readonly columns: readonly string[];
+        readonly keys: readonly string[] | null;
+        readonly rights: readonly string[];
+      }
+    >
   >;
 }
 
@@ -329,6 +349,9 @@ const SQL = `
                     WHERE p.pronamespace = n.oid AND p.prorettype <> 'trigger'::regtype), '{}') AS functions,
          COALESCE((SELECT json_object_agg(c.relname, json_build_object(
            'columns', ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+           'keys', CASE WHEN c.relkind IN ('r', 'p') THEN ARRAY(
+             SELECT (SELECT string_agg(pg_get_indexdef(i.indexrelid, k, true), ', ' ORDER BY k) FROM generate_series(1, i.indnkeyatts) k)
+               FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL) END,
            'rights', CASE c.relkind
              WHEN 'S' THEN ARRAY(SELECT 'USAGE' WHERE has_sequence_privilege(c.oid, 'USAGE'))
              ELSE ARRAY(SELECT r FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) r WHERE has_table_privilege(c.oid, r)) END))
@@ -339,6 +362,8 @@ const SQL = `
 interface OwnTablesFacts extends Omit<Found, 'tables'> {
   /** Tables, and columns of tables that are there, such as `timeout.lease`. */
   readonly missing: readonly string[];
+  /** Unique indexes and functions that are not there. What is there can be read without them. */
+  readonly lost: readonly string[];
   /** Rights that we need and do not have, such as `INSERT on orders`. */
   readonly lacking: readonly string[];
 }
@@ -351,6 +376,12 @@ async function readOwnTables(dataSource: DataSource, schema: string): Promise<Ow
     const absent = columns.split(' ').filter((column) => there && !there.includes(column));
     return there ? absent.map((column) => `${name}.${column}`) : [name];
   });
+  const lostKeys = wanted.flatMap(([name, { keys = [] }]) => {
+    const there = tables[name]?.keys ?? keys;
+    return keys.filter((key) => !there.includes(key)).map((key) => `the unique index of ${name} (${key})`);
+  });
+  const lostFunctions = OWN_FUNCTIONS.filter((name) => facts.functions[name] === undefined);
+  const lost = [...lostKeys, ...lostFunctions.map((name) => `the function ${name}`)];
   // Each start reads which migrations were run.
   const records = Object.keys(tables).filter((name) => name.endsWith('migrations'));
   const needed = [...wanted, ...records.map((name) => [name, { rights: ['SELECT'] }] as const)];
@@ -360,5 +391,5 @@ async function readOwnTables(dataSource: DataSource, schema: string): Promise<Ow
     return rights.filter((right) => !granted.includes(right)).map((right) => `${right} on ${name}`);
   });
   const lacking = [...ofTables, ...refused.map(([name]) => `EXECUTE on ${name}`)];
-  return { ...facts, missing, lacking };
+  return { ...facts, missing, lost, lacking };
 }

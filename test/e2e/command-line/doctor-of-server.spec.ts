@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { type DoctorReport } from '../../../src/operations';
+import { OWN_TABLES } from '../../../src/operations/doctor/schema-examination';
 import { runJson } from '../../support/command-line';
 import { createDatabase, onServer, type TestDatabase, urlOf } from '../../support/database';
 import { environmentOf } from '../running-service';
@@ -219,6 +220,39 @@ describe('the doctor finds, of the database server,', () => {
     await onServer(`DROP ROLE ${user}`);
     const own = await examine(`${database.url}?options=-c%20statement_timeout%3D900`);
     expect(find('statement-limit', own)?.remedy).toContain('ake it out of DATABASE_URL');
+  });
+
+  it.each([
+    [
+      'a unique index',
+      'ALTER TABLE order_timeout.timeout DROP CONSTRAINT timeout_pkey',
+      'ALTER TABLE order_timeout.timeout ADD PRIMARY KEY (kind, key)',
+      'the unique index of timeout (kind, key)',
+    ],
+    [
+      'a function',
+      'ALTER FUNCTION order_timeout.payment_name RENAME TO hidden',
+      'ALTER FUNCTION order_timeout.hidden RENAME TO payment_name',
+      'the function payment_name',
+    ],
+  ])('27. that %s is gone', async (_, hide, show, what) => {
+    await database.dataSource.query(hide);
+    const found = find('tables-missing', await examine(database.url));
+    await database.dataSource.query(show);
+    expect(found?.seen).toContain(` lacks ${what}, although all migrations were run`);
+    expect(find('tables-missing', await examine(database.url))).toBeUndefined();
+  });
+
+  it('27. every unique index that the migrations create', async () => {
+    const rows = await database.dataSource.query<{ name: string; keys: string[] }[]>(
+      `SELECT c.relname AS name, array_agg(i.indexrelid::regclass::text) AS keys
+         FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+        WHERE c.relnamespace = 'order_timeout'::regnamespace AND i.indisunique AND c.relname NOT LIKE '%migrations'
+        GROUP BY 1`,
+    );
+    const created = rows.map(({ name, keys }) => [name, keys.length]);
+    const known = Object.entries(OWN_TABLES).flatMap(([name, { keys }]) => (keys ? [[name, keys.length]] : []));
+    expect(Object.fromEntries(known)).toEqual(Object.fromEntries(created));
   });
 
   it('34. a trigger of somebody else, and not those of the package', async () => {
