@@ -87,7 +87,8 @@ const RETRIED_MS = 5_000;
 /** Says once that the database refuses what a handler needs, and once that it does so no more. */
 class RefusalLog {
   private readonly log: FailureLog;
-  private failedAt = -Infinity;
+  /** When it failed last, as long as it has not worked since. */
+  private failedAt: number | undefined;
   private key: string | undefined;
 
   constructor(
@@ -106,8 +107,10 @@ class RefusalLog {
 
   /** Others may not need the table, so they say nothing while one is still tried again. */
   worked(due: readonly DueTimeout[]): void {
-    const isOver = due.some(({ key }) => key === this.key) || this.now() - this.failedAt > RETRIED_MS;
-    if (isOver) this.log.worked('works again');
+    if (this.failedAt === undefined) return;
+    if (!due.some(({ key }) => key === this.key) && this.now() - this.failedAt <= RETRIED_MS) return;
+    this.failedAt = undefined;
+    this.log.worked('works again');
   }
 }
 
