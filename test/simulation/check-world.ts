@@ -40,7 +40,7 @@ export async function checkWorld(
     'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout',
   );
   return [
-    ...endlessProblems(orders, timeouts),
+    ...endlessProblems(orders, timeouts, await unknownToBank(kernel, bank)),
     ...placingProblems(stage, [...orders, ...past.gone]),
     ...(await toldProblems(kernel, stage)),
     ...(await recordProblems(kernel, stage, past, events)),
@@ -51,14 +51,36 @@ export async function checkWorld(
   ];
 }
 
-function endlessProblems(orders: readonly OrderTraits[], timeouts: readonly StoredTimeout[]): string[] {
-  const pending = timeouts.filter(({ state }) => state !== 'parked');
+/**
+ * Orders with an attempt that no bank has ever heard of and that never expires: its shop was told in the end that it is
+ * refused. The service asks for a day, and then leaves it to a person.
+ */
+async function unknownToBank(kernel: Kernel, bank: Bank): Promise<ReadonlySet<string>> {
+  const attempts = await kernel.query<{ id: string; reference: string; account: string }>(`
+    SELECT order_id AS id, reference, COALESCE(resolved_account, merchant_account) AS account
+      FROM order_timeout.payment_attempt WHERE status = 'OPEN' AND time_expire IS NULL`);
+  const isKnown = (one: { readonly reference: string; readonly account: string }): boolean =>
+    bank.intentOf({ reference: one.reference, account: one.account === '' ? bank.defaultAccount : one.account }) !==
+    undefined;
+  return new Set(attempts.filter((one) => !isKnown(one)).map(({ id }) => id));
+}
+
+function endlessProblems(
+  orders: readonly OrderTraits[],
+  timeouts: readonly StoredTimeout[],
+  waiting: ReadonlySet<string>,
+): string[] {
+  const pending = timeouts.filter(
+    ({ kind, key, state }) => state !== 'parked' && !(kind === 'order.payment' && waiting.has(key)),
+  );
   const isParked = ({ id }: OrderTraits): boolean =>
     timeouts.some(({ key, state }) => key === id && state === 'parked');
   const open = orders.filter(({ status, autoClose }) => ['PENDING', 'CLOSING'].includes(status) && autoClose);
   return [
     ...pending.map(({ kind, key, state }) => `${kind} ${key} is still ${state}`),
-    ...open.filter((order) => !isParked(order)).map(({ id, status }) => `${id} is still ${status}`),
+    ...open
+      .filter((order) => !isParked(order) && !waiting.has(order.id))
+      .map(({ id, status }) => `${id} is still ${status}`),
     ...timeouts
       .filter(({ state, says }) => state === 'parked' && PASSING.test(says ?? ''))
       .map(({ kind, key, says }) => `${kind} ${key} is parked, though what failed did not for long: ${says}`),

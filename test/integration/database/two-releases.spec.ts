@@ -159,7 +159,9 @@ interface Instance {
     await post(`${await unmatched('assigned')}/assign`, { ...because, orderId: await place() }).expect(200);
     await pay(`${name}-early`, 'early');
     await place('early');
-    await post(`/orders/${name}-early/attempts`, { provider: 'p', reference: `${name}-early` }).expect(200);
+    const registered = await post(`/orders/${name}-early/attempts`, { provider: 'p', reference: `${name}-early` });
+    // Its money may have paid the order already.
+    expect([200, 409]).toContain(registered.status);
     const inParts = await place();
     await pay(inParts, 'part', 1_000);
     await pay(inParts, 'rest', 999);
