@@ -167,6 +167,7 @@ describe('a failed start says why and what to do', () => {
           `IN DATABASE ${name} SET datestyle`,
         ),
       );
+      await app?.close();
       const host = await start(OrderTimeoutModule.forRoot(optionsOf({ dataSource: ours })));
       expect(await host.get(Orders).get('none')).toBeUndefined();
       await host.close();
