@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { type Client } from 'pg';
 import { Random } from '../model/random';
 import { Sessions } from './sessions';
 import { acting, type Actor, liveIn, real, seedRandomness, VirtualTime } from './virtual-time';
@@ -16,8 +15,8 @@ export interface KernelOptions {
   readonly seed: number;
   /** Epoch milliseconds. */
   readonly startMs: number;
-  /** Looks at the database from outside. */
-  readonly monitor: Client;
+  /** The database of the world. */
+  readonly url: string;
 }
 
 /**
@@ -38,12 +37,13 @@ export class Kernel {
   private constructor(options: KernelOptions) {
     this.random = new Random(options.seed);
     this.time = new VirtualTime(options.startMs, () => Math.floor(this.lateMs * this.random.next()));
-    this.sessions = new Sessions(this.time, options.monitor, (line) => this.say(line));
+    this.sessions = new Sessions(this.time, (line) => this.say(line));
   }
 
   /** From now on, the process lives in this world. */
   static async open(options: KernelOptions): Promise<Kernel> {
     const kernel = new Kernel(options);
+    await kernel.sessions.open(options.url);
     await kernel.sessions.tellTime();
     liveIn(kernel.time);
     seedRandomness(options.seed, () => kernel.steps);
@@ -52,7 +52,7 @@ export class Kernel {
 
   async close(): Promise<void> {
     await this.sessions.resume();
-    this.sessions.close();
+    await this.sessions.close();
   }
 
   /** The same for equal worlds. */

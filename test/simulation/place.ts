@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Client } from 'pg';
 import { OrderTimeoutModule } from '../../src';
 import { onServer, urlOf } from '../support/database';
 import { HEARD } from './listener';
@@ -9,8 +8,6 @@ import { KEEP_PAST } from './past';
 /** Where worlds are played, one after the other. */
 export interface Place {
   readonly url: string;
-  /** A connection outside of all worlds. */
-  readonly monitor: Client;
   /** A new world has no orders. */
   empty(): Promise<void>;
   drop(): Promise<void>;
@@ -36,12 +33,7 @@ export async function openPlace(name: string, startMs: number): Promise<Place> {
   await onServer(clockSql(startMs), url);
   await migrate(url);
   await onServer(KEEP_PAST, url);
-  const monitor = new Client({ connectionString: url });
-  // Its end is that of the place.
-  monitor.on('error', () => undefined);
-  await monitor.connect();
-  const empty = async (): Promise<void> => void (await monitor.query(EMPTY));
-  return { url, monitor, drop, empty };
+  return { url, drop, empty: () => onServer(EMPTY, url) };
 }
 
 /**

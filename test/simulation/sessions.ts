@@ -1,7 +1,6 @@
-import { type Duplex } from 'node:stream';
+import { type Socket } from 'node:net';
 import { Client } from 'pg';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
-import { WarmSessions } from './warm-sessions';
 
 type Answer = { readonly value: unknown } | { readonly error: Error };
 
@@ -37,7 +36,7 @@ export interface Session {
 /** What pg keeps of a connection. */
 interface Connected {
   readonly processID: number | null;
-  readonly connection: { readonly stream: Duplex };
+  readonly connection: { readonly stream: Socket };
   readonly connectionParameters: { readonly options?: string };
 }
 
@@ -49,9 +48,6 @@ type Method = (...args: unknown[]) => unknown;
 const prototype = Client.prototype as unknown as Record<'query' | 'connect' | 'end', Method>;
 
 const original = { query: prototype.query, connect: prototype.connect, end: prototype.end };
-
-/** Of the process, from world to world. */
-const warm = new WarmSessions((client) => original.connect.call(client) as Promise<unknown>);
 
 /** The first thing that is asked of a session. */
 export const CONNECT = 'connect';
@@ -71,26 +67,27 @@ export class Sessions {
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
-  private leaving: {
-    readonly pid: number | null;
-    readonly isFree: Promise<boolean>;
-    readonly isClosed: Promise<void>;
-  }[] = [];
+  private leaving: { readonly pid: number | null; readonly isClosed: Promise<unknown> }[] = [];
+  private monitor: Client | undefined;
   private ids = 0;
   /** The time that PostgreSQL knows. */
   private told = 0;
 
-  /** @param monitor a connection of the world's own */
   constructor(
     private readonly time: VirtualTime,
-    private readonly monitor: Client,
     private readonly say: (line: string) => void,
-  ) {
+  ) {}
+
+  async open(url: string): Promise<void> {
+    const client = new Client({ connectionString: url });
+    await original.connect.call(client);
+    this.monitor = client;
     takeOver(this);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     Object.assign(prototype, original);
+    await this.monitor?.end();
   }
 
   /** On a connection of the world's own. */
@@ -140,11 +137,7 @@ export class Sessions {
     const { stream } = connectedOf(client).connection;
     // An error may come first.
     const close = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-    this.leaving.push({
-      pid: pidOf(session),
-      isFree: warm.take(client, session.inFlight !== undefined),
-      isClosed: stream.closed ? Promise.resolve() : close,
-    });
+    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : close });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
@@ -237,9 +230,7 @@ export class Sessions {
     const leaving = this.leaving.splice(0);
     if (leaving.length === 0) return false;
     await Promise.all(leaving.map(({ isClosed }) => isClosed));
-    const areFree = await Promise.all(leaving.map(({ isFree }) => isFree));
-    const pids = leaving.map(({ pid }) => pid).filter((_pid, index) => !areFree[index]);
-    if (pids.length === 0) return true;
+    const pids = leaving.map(({ pid }) => pid);
     const isOurs = 'pid = ANY($1) AND pid <> pg_backend_pid() AND datname = current_database()';
     await this.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs}`, [pids]);
     const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
@@ -319,7 +310,6 @@ function takeOver(sessions: Sessions): void {
     stream.on('error', () => undefined);
     const connect = async (): Promise<Client> => {
       if (stream.destroyed) throw new Error('Connection terminated unexpectedly');
-      await warm.give(this);
       await original.connect.call(this);
       sessions.opened(sessions.of(this));
       return this;
