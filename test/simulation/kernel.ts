@@ -50,8 +50,10 @@ export class Kernel {
     return kernel;
   }
 
+  /** Nothing of this world happens in the next one. */
   async close(): Promise<void> {
-    await this.sessions.resume();
+    do await settled();
+    while (await this.sessions.resume());
     await this.sessions.close();
   }
 
