@@ -1,5 +1,5 @@
 import { CommanderError, Command } from 'commander';
-import { CodedError } from '../errors';
+import { CodedError, messageOf } from '../errors';
 import { type Environment } from '../service';
 import { Cli, EXIT, type ExitCode, type Terminal } from './cli';
 import { doctorCommand } from './commands/doctor';
@@ -27,7 +27,7 @@ export async function runCli(args: readonly string[], environment: Environment, 
 }
 
 function tell(error: unknown, isJson: boolean, terminal: Terminal): void {
-  const message = error instanceof Error ? error.message || error.name : String(error);
+  const message = messageOf(error);
   terminal.err(`${message}\n`);
   if (!isJson) return;
   const code = error instanceof CodedError ? error.code : undefined;

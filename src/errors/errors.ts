@@ -72,3 +72,8 @@ export class FailureLog {
     this.failures = 0;
   }
 }
+
+/** Some errors have no message, such as an AggregateError of a connection. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

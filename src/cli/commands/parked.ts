@@ -9,6 +9,7 @@ import {
   type ResolvedTimeoutsOptions,
   type TimeoutRef,
 } from '../../timeouts';
+import { messageOf } from '../../errors';
 import { type Cli, type CommonOptions, CommandRefusedError, EXIT, startProgress, type Report } from '../cli';
 import { parseCount, textTable, nameOf, parseTimeout } from '../arguments-and-tables';
 
@@ -50,7 +51,7 @@ function listCommand(cli: Cli): Command {
     for (const each of place ? [place] : PARKED_PLACES) {
       const listing = listPlace(context, each, options);
       lists.push(
-        await (place ? listing : listing.catch((error: unknown) => ({ place: each, failure: reasonOf(error) }))),
+        await (place ? listing : listing.catch((error: unknown) => ({ place: each, failure: messageOf(error) }))),
       );
     }
     return listReport(lists);
@@ -93,10 +94,6 @@ function listReport(lists: readonly PlaceList[]): Report {
     text: texts.join('\n'),
     exitCode: isComplete ? EXIT.ok : EXIT.failed,
   };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function changeCommand(cli: Cli, action: Action, description: string): Command {

@@ -7,6 +7,7 @@ import {
   isPermissionDenied,
   isUserShutOut,
 } from '../../database';
+import { messageOf } from '../../errors';
 import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
@@ -109,7 +110,7 @@ async function examineManagement(client: RabbitClient, managementUrl: string | u
 }
 
 function unreachable(error: unknown, notes: Notes): void {
-  const why = error instanceof Error ? error.message || error.name : String(error);
+  const why = messageOf(error);
   const where = 'docs/runbook.md, "The database is unavailable"';
   if (isLoginRefused(error)) {
     const remedy = `${letIn(error)} Its open sessions go on until they end (${where}).`;

@@ -2,6 +2,7 @@ import { Decorator } from 'wechatpay-axios-plugin';
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock } from '../../clock';
+import { messageOf } from '../../errors';
 import { type UnknownOutcome } from '../payment-provider';
 import { retryAfterMs } from '../http/http-exchange';
 import {
@@ -61,7 +62,8 @@ export class WechatPayClient {
       return toAnswer(response, await this.verify(response, signal), wait);
     } catch (error) {
       if (signal.aborted) return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
-      return { type: 'UNKNOWN', reason: `no answer: ${describe(error)}`, outage: true };
+      // Only the message: an axios error contains the request's configuration, which includes the private key.
+      return { type: 'UNKNOWN', reason: `no answer: ${messageOf(error)}`, outage: true };
     }
   }
 
@@ -124,11 +126,6 @@ function toAnswer(response: Response, verification: Verification, wait: number |
 function failed(status: number, wait: number | undefined): UnknownOutcome {
   const reason = `WeChat Pay failed with status ${status}`;
   return { type: 'UNKNOWN', reason, outage: true, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
-}
-
-/** Only the message: an axios error contains the request's configuration, which includes the private key. */
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
