@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { acting, type Actor } from './virtual-time';
+import { acting, type Actor, type VirtualTime } from './virtual-time';
 import { type Random } from '../model/random';
 import { EventListener } from '../support/events/event-listener';
 import { type Kernel } from './kernel';
@@ -16,8 +16,7 @@ export interface Message {
 
 interface Exchange {
   readonly name: string;
-  readonly type: string;
-  readonly alternate: string | undefined;
+  readonly args: Record<string, unknown>;
   readonly bindings: { readonly to: string; readonly isExchange: boolean; readonly key: string }[];
 }
 
@@ -47,6 +46,11 @@ export class BrokerRefusal extends Error {
   }
 }
 
+/** Who decides what happens next, and when. */
+export interface BrokerKernel extends Pick<Kernel, 'random' | 'say' | 'step' | 'turn'> {
+  readonly time: Pick<VirtualTime, 'now' | 'after'>;
+}
+
 interface ConnectOptions {
   readonly clientProperties?: { readonly connection_name?: string };
 }
@@ -65,7 +69,7 @@ export class SimulatedBroker {
   private absentUntil = 0;
 
   constructor(
-    readonly kernel: Kernel,
+    readonly kernel: BrokerKernel,
     private readonly hasPlugin: boolean,
   ) {}
 
@@ -77,7 +81,7 @@ export class SimulatedBroker {
     Object.assign(createRequire(__filename)('amqplib') as object, { connect });
   }
 
-  private async connect(name: string): Promise<SimulatedConnection> {
+  async connect(name: string): Promise<SimulatedConnection> {
     await this.kernel.turn(`broker: ${name} connects`);
     if (this.kernel.time.now < this.absentUntil)
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
@@ -119,28 +123,28 @@ export class SimulatedBroker {
   ): void {
     if (type === 'x-delayed-message' && !this.hasPlugin)
       throw new BrokerRefusal(406, `PRECONDITION_FAILED - invalid exchange type '${type}'`);
+    const args = { type, 'alternate-exchange': alternate };
     const known = this.exchanges.get(name);
-    if (!known) this.exchanges.set(name, { name, type, alternate, bindings: [] });
-    else if (known.type !== type || known.alternate !== alternate)
-      throw new BrokerRefusal(
-        406,
-        `PRECONDITION_FAILED - inequivalent arg 'alternate-exchange' for exchange '${name}' in vhost '/': ` +
-          `received '${alternate}' but current is '${known.alternate}'`,
-      );
+    if (!known) this.exchanges.set(name, { name, args, bindings: [] });
+    else refuseOther(`exchange '${name}'`, args, known.args);
   }
 
   assertQueue(name: string, options: Record<string, unknown> = {}): void {
     const args: Record<string, unknown> = { ...((options.arguments as object | undefined) ?? {}) };
     if (options.messageTtl !== undefined) args['x-message-ttl'] = options.messageTtl;
     if (options.deadLetterExchange !== undefined) args['x-dead-letter-exchange'] = options.deadLetterExchange;
-    if (this.queues.has(name)) return;
+    const known = this.queues.get(name);
+    if (known) return refuseOther(`queue '${name}'`, args, known.args);
     this.queues.set(name, { name, args, messages: [], consumers: [], isQuorum: args['x-queue-type'] === 'quorum' });
   }
 
   bind(source: string, to: string, isExchange: boolean, key: string): void {
     const exchange = this.exchanges.get(source);
     if (!exchange || !(isExchange ? this.exchanges : this.queues).has(to))
-      throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${source}' or nothing that is called '${to}'`);
+      throw new BrokerRefusal(
+        404,
+        `NOT_FOUND - no exchange '${source}' in vhost '/', or nothing that is called '${to}'`,
+      );
     const isBound = exchange.bindings.some((one) => one.to === to && one.key === key);
     if (!isBound) exchange.bindings.push({ to, isExchange, key });
   }
@@ -157,7 +161,7 @@ export class SimulatedBroker {
     };
     const target = this.exchanges.get(exchange);
     if (exchange.endsWith('.events')) this.listener.take({ content });
-    if (target?.type === 'x-delayed-message') {
+    if (target?.args.type === 'x-delayed-message') {
       const delay = message.properties.headers['x-delay'] as { value?: number } | number | undefined;
       const ms = typeof delay === 'object' ? (delay.value ?? 0) : (delay ?? 0);
       this.outside(() => this.kernel.time.after(ms, () => this.isLost(message) || this.route(message)));
@@ -197,11 +201,12 @@ export class SimulatedBroker {
     const exchange = this.exchanges.get(name);
     if (!exchange || seen.has(name)) return found;
     seen.add(name);
-    const bindings = exchange.bindings.filter((binding) => matches(exchange.type, binding.key, key));
+    const bindings = exchange.bindings.filter((binding) => matches(String(exchange.args.type), binding.key, key));
     for (const { to, isExchange } of bindings)
       for (const queue of isExchange ? this.queuesOf(to, key, seen) : this.named(to)) found.add(queue);
-    if (bindings.length > 0 || exchange.alternate === undefined) return found;
-    return this.queuesOf(exchange.alternate, key, seen);
+    const alternate = exchange.args['alternate-exchange'];
+    if (bindings.length > 0 || typeof alternate !== 'string') return found;
+    return this.queuesOf(alternate, key, seen);
   }
 
   enqueue(queue: Queue, message: Message, isFront = false): void {
@@ -239,6 +244,18 @@ export class SimulatedBroker {
     consumer.channel.deliver(consumer, message);
     this.offer(queue);
   }
+}
+
+/** A declaration must say what the first one said. */
+function refuseOther(what: string, told: Record<string, unknown>, known: Record<string, unknown>): void {
+  const names = Object.keys({ ...known, ...told });
+  const other = names.find((name) => told[name] !== known[name]);
+  if (other === undefined) return;
+  const difference = `received '${String(told[other])}' but current is '${String(known[other])}'`;
+  throw new BrokerRefusal(
+    406,
+    `PRECONDITION_FAILED - inequivalent arg '${other}' for ${what} in vhost '/': ${difference}`,
+  );
 }
 
 function matches(type: string, pattern: string, key: string): boolean {

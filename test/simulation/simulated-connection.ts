@@ -158,7 +158,8 @@ export class SimulatedChannel extends EventEmitter {
 
   checkExchange(name: string): Promise<unknown> {
     return this.ask('checks', () => {
-      if (!this.broker.exchanges.has(name)) throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${name}'`);
+      if (!this.broker.exchanges.has(name))
+        throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${name}' in vhost '/'`);
     });
   }
 
@@ -238,7 +239,7 @@ export class SimulatedChannel extends EventEmitter {
       `publishes to ${exchange} ${key}`,
       () => {
         if (exchange !== '' && !this.broker.exchanges.has(exchange))
-          throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${exchange}'`);
+          throw new BrokerRefusal(404, `NOT_FOUND - no exchange '${exchange}' in vhost '/'`);
         const isRouted = this.broker.publish(exchange, key, content, options);
         if (!isRouted && options.mandatory === true)
           this.emit('return', { properties: options, fields: { routingKey: key }, content });
@@ -313,7 +314,7 @@ export class SimulatedChannel extends EventEmitter {
 
   private queueOf(name: string): Queue {
     const queue = this.broker.queues.get(name);
-    if (!queue) throw new BrokerRefusal(404, `NOT_FOUND - no queue '${name}'`);
+    if (!queue) throw new BrokerRefusal(404, `NOT_FOUND - no queue '${name}' in vhost '/'`);
     return queue;
   }
 

@@ -1,6 +1,6 @@
 import { type DelayTransport } from '../../../src/delay';
-import { type TopologyNames } from '../../../src/rabbit';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { type ChannelModel, type TopologyNames } from '../../../src/rabbit';
+import { createVhost } from '../../support/rabbit-vhost';
 import { DelayRig, type Handled } from './delay-rig';
 import { stretched } from '../../support/machine-load';
 
@@ -13,6 +13,14 @@ export interface Subject {
   /** What happens to a wake-up whose kind has no work queue. `none` uses no broker. */
   readonly unroutable: 'parked' | 'dropped' | 'not applicable';
   transportOf(this: void, names: TopologyNames): DelayTransport;
+  /** A broker without anything. Default: a virtual host of the broker with the profile. */
+  readonly openBroker?: (this: void) => Promise<EmptyBroker>;
+}
+
+export interface EmptyBroker {
+  /** Its URL, or what connects to it. */
+  readonly address: string | (() => Promise<ChannelModel>);
+  drop(): Promise<void>;
 }
 
 /**
@@ -24,17 +32,17 @@ const LATE_MS = 1_500;
 /** The behavior that every transport must have, together with a consumer that waits and publishes with a new delay. */
 export function describeDelayTransport(subject: Subject): void {
   describe(subject.title, () => {
-    let vhost: TestVhost;
+    let broker: EmptyBroker;
     let rig: DelayRig;
 
     beforeAll(async () => {
-      vhost = await createVhost(subject.profile);
+      broker = await (subject.openBroker ?? (() => openVhost(subject)))();
     });
     beforeEach(async () => {
-      rig = await DelayRig.open(vhost.url, subject.transportOf, subject);
+      rig = await DelayRig.open(broker.address, subject.transportOf, subject);
     });
     afterEach(() => rig.close());
-    afterAll(() => vhost.drop());
+    afterAll(() => broker.drop());
 
     it('delivers after any delay from zero to above the horizon, never early, in time, and with its headers', async () => {
       const { horizonMs } = subject;
@@ -91,7 +99,7 @@ export function describeDelayTransport(subject: Subject): void {
     });
 
     it('can be declared again, and by several processes at the same time', async () => {
-      const rigs = await Promise.all([1, 2, 3].map(() => DelayRig.open(vhost.url, subject.transportOf, subject)));
+      const rigs = await Promise.all([1, 2, 3].map(() => DelayRig.open(broker.address, subject.transportOf, subject)));
       try {
         await rig.transport.declare(rig.channel);
         const id = await rig.wake('order.payment', 120);
@@ -102,6 +110,11 @@ export function describeDelayTransport(subject: Subject): void {
       }
     });
   });
+}
+
+async function openVhost({ profile }: Subject): Promise<EmptyBroker> {
+  const vhost = await createVhost(profile);
+  return { address: vhost.url, drop: () => vhost.drop() };
 }
 
 export function expectInTime(handled: readonly Handled[]): void {

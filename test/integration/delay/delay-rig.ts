@@ -75,13 +75,14 @@ export class DelayRig {
     readonly channel: ConfirmChannel,
   ) {}
 
+  /** @param broker its URL, or what connects to it */
   static async open(
-    url: string,
+    broker: string | (() => Promise<ChannelModel>),
     transportOf: (names: TopologyNames) => DelayTransport,
     options: RigOptions = {},
   ): Promise<DelayRig> {
     const names = new TopologyNames(options.prefix ?? 'order-timeout.v1');
-    const connection = await connect(url);
+    const connection = await (typeof broker === 'string' ? connect(broker) : broker());
     connection.on('error', () => undefined);
     const channel = await connection.createConfirmChannel();
     channel.on('error', () => undefined);
