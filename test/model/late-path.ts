@@ -1,5 +1,5 @@
 import { neededPayments } from '../../src/orders/model/decide-claim';
-import { moneyReceived } from '../../src/orders/model/money';
+import { insufficientParts, moneyReceived } from '../../src/orders/model/money';
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/handle-unmatched';
 import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
@@ -128,9 +128,8 @@ export class LatePath {
       this.completeParts(order);
       return this.claims.closeNeeded(order.id);
     }
-    const why = { reason: money.reason, handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
-    const paid = order.attempts.filter(({ status }) => status === 'PAID');
-    this.world.store.keepUnmatched(paid.map((attempt) => unmatchedFromAttempt(attempt, why)));
+    const parts = insufficientParts(order, { handling: 'kept', now: this.world.agenda.now });
+    this.world.store.keepUnmatched(parts);
   }
 
   private completeParts(order: LockedOrder): void {

@@ -18,8 +18,7 @@ import {
 } from '../model/new-order';
 import { isActionNoted } from '../sql/order-rows';
 import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../model/transition';
-import { unmatchedFromAttempt } from '../model/unmatched-money';
-import { moneyReceived } from '../model/money';
+import { insufficientParts } from '../model/money';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
@@ -132,13 +131,7 @@ export class Deadlines {
   /** From now on, no deadline decides about the order or about a partial payment. */
   private async leaveToPerson({ tx, order, now }: LockedOrderContext, { traceparent }: ActionContext): Promise<void> {
     await this.transaction.scheduler.cancel([paymentTimeout(order.id)], { tx });
-    const money = moneyReceived(order, order.attempts);
-    if (money.type !== 'insufficient') return;
-    const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
-    const parts = order.attempts
-      .filter(({ status }) => status === 'PAID')
-      .map((part) => unmatchedFromAttempt(part, why));
-    await this.transaction.store.keepUnmatched(tx, parts);
+    await this.transaction.store.keepUnmatched(tx, insufficientParts(order, { handling: 'kept', now, traceparent }));
   }
 
   private async set(

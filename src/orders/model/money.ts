@@ -20,13 +20,13 @@ import {
   withStatus,
 } from './order';
 import { type NewAttempt } from './new-order';
+import { type PartReason, type UnmatchedMoney, unmatchedFromAttempt } from './unmatched-money';
 
 type MoneyReceived =
   | { readonly type: 'nothing' }
   /** Some money, but less than the total, or in another currency. */
   | {
       readonly type: 'insufficient';
-      readonly reason: 'amount-mismatch' | 'currency-mismatch';
       readonly sentence: string;
     }
   /** Enough. `surplus`: the attempts that are not needed for it: unconfirmed ones first, then the latest. */
@@ -96,11 +96,25 @@ function insufficient(
   const others = foreign.map((attempt) => ` and ${attempt.paidAmount} ${attempt.paidCurrency}`).join('');
   return {
     type: 'insufficient',
-    reason: foreign.length > 0 ? 'currency-mismatch' : 'amount-mismatch',
     sentence:
       `paid ${sum} ${order.currency}${others} of ${order.amount} ${order.currency}, in minor units; ` +
       'refund it at the provider, or collect the rest and mark the order paid',
   };
+}
+
+/** Pure: why this payment does not pay its order by itself. Other payments change nothing about that. */
+export function reasonOfPart({ currency }: Pick<Order, 'currency'>, { paidCurrency }: PaymentAttempt): PartReason {
+  return paidCurrency === currency ? 'amount-mismatch' : 'currency-mismatch';
+}
+
+/** Pure: all payments of an order that has too little money, as a person is told of them. */
+export function insufficientParts(
+  order: LockedOrder,
+  why: Pick<UnmatchedMoney, 'handling' | 'now' | 'traceparent'>,
+): UnmatchedMoney[] {
+  if (moneyReceived(order, order.attempts).type !== 'insufficient') return [];
+  const paid = order.attempts.filter(({ status }) => status === 'PAID');
+  return paid.map((attempt) => unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }));
 }
 
 /**

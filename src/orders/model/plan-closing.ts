@@ -10,8 +10,8 @@ import {
   shortestOf,
   waitForFinding,
 } from './findings';
-import { moneyReceived, type AttemptWrite } from './money';
-import { unmatchedFromAttempt, type UnmatchedHandling, type UnmatchedMoney } from './unmatched-money';
+import { insufficientParts, moneyReceived, type AttemptWrite } from './money';
+import { type UnmatchedHandling, type UnmatchedMoney } from './unmatched-money';
 import {
   type LockedOrder,
   type OrderStatus,
@@ -146,13 +146,8 @@ function insufficientMoney(
   now: Date,
   handling: UnmatchedHandling = 'kept',
 ): UnmatchedMoney[] {
-  const money = moneyReceived(order, order.attempts);
-  if (money.type !== 'insufficient') return [];
-  const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
-  const why = { reason: money.reason, handling, now, traceparent };
-  return paid.map((attempt) => {
-    return { ...unmatchedFromAttempt(attempt, why), evidence: { cause } };
-  });
+  const parts = insufficientParts(order, { handling, now, traceparent });
+  return parts.map((part) => ({ ...part, evidence: { cause } }));
 }
 
 /** A finding as JSON. A bigint becomes decimal text. */

@@ -26,6 +26,8 @@ export type UnmatchedReason =
 /** The reasons of rows about a payment that does not pay its order by itself. */
 export const PART_REASONS = ['amount-mismatch', 'currency-mismatch'] as const satisfies readonly UnmatchedReason[];
 
+export type PartReason = (typeof PART_REASONS)[number];
+
 /** The reasons of rows about a whole payment that an attempt of the order holds. */
 export const WHOLE_PAYMENT_REASONS = ['late', 'surplus', ...PART_REASONS] as const satisfies readonly UnmatchedReason[];
 

@@ -23,9 +23,9 @@ import {
   namesOfMoney,
 } from '../model/decide-claim';
 import { OrderStore } from '../sql/order-store';
-import { type UnmatchedReason, type UnmatchedMoney } from '../model/unmatched-money';
+import { type PartReason, type UnmatchedReason, type UnmatchedMoney } from '../model/unmatched-money';
 import { type ActionContext, transition, type ActionOptions, contextOf } from '../model/transition';
-import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
+import { type Booking, bookMoney, type Money, moneyReceived, reasonOfPart } from '../model/money';
 import { type ReportedPayment, evidenceOf, accountIn } from '../model/reported-payment';
 import { accountOf, allTimeouts, paymentTimeout } from '../model/new-order';
 import { assertNever } from '../../errors';
@@ -383,7 +383,7 @@ type PaymentDecision =
   /** The order was closed or canceled before the payment was reported. */
   | { readonly type: 'late' }
   /** Too little, or in another currency. For a PAID order: an earlier report was too high. */
-  | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
+  | { readonly type: 'insufficient'; readonly reason: PartReason };
 
 export function decidePayment({
   after,
@@ -400,7 +400,7 @@ export function decidePayment({
       return { type: 'late' };
     case 'PENDING':
     case 'CLOSING':
-      return decideOpen(after);
+      return decideOpen(after, holder);
     default:
       return assertNever(after.status);
   }
@@ -408,19 +408,19 @@ export function decidePayment({
 
 function decidePaid(after: LockedOrder, wasBooked: boolean, holder: PaymentAttempt): PaymentDecision {
   const money = moneyReceived(after, after.attempts);
-  if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
+  if (money.type === 'insufficient') return { type: 'insufficient', reason: reasonOfPart(after, holder) };
   if (wasBooked) return { type: 'already-paid' };
   const others = after.attempts.filter((one) => one !== holder);
   return { type: moneyReceived(after, others).type === 'sufficient' ? 'surplus' : 'rest' };
 }
 
-function decideOpen(after: LockedOrder): PaymentDecision {
+function decideOpen(after: LockedOrder, holder: PaymentAttempt): PaymentDecision {
   const money = moneyReceived(after, after.attempts);
   switch (money.type) {
     case 'sufficient':
       return { type: 'pay', surplus: money.surplus };
     case 'insufficient':
-      return { type: 'insufficient', reason: money.reason };
+      return { type: 'insufficient', reason: reasonOfPart(after, holder) };
     case 'nothing':
       // All money that arrived goes back, or is settled.
       return { type: 'insufficient', reason: 'amount-mismatch' };

@@ -15,7 +15,8 @@ import { attemptKeys } from './order-rows';
 
 /**
  * Writes the current state of known attempts of locked orders in one statement, for any number of attempts. Rows that told
- * a person of money which an attempt turns out not to hold are closed: another attempt has it, or a report was wrong.
+ * a person of money which an attempt turns out not to hold are closed: another attempt has it, or a report was wrong, also
+ * about the currency, so that the money is told of for another reason.
  *
  * @throws Error if a row is missing although its order is locked. That is a bug; the transaction rolls back.
  */
@@ -52,11 +53,12 @@ const writeSql = statements(
       answered AS (
         UPDATE ${schema}.unmatched_payment p SET handling = 'adopted'
           FROM f, LATERAL (
-            SELECT o.id FROM ${schema}.unmatched_payment o
+            SELECT o.id, o.reason FROM ${schema}.unmatched_payment o
              WHERE o.provider = f.provider AND o.reference = f.reference AND o.merchant_account = f.merchant_account
                    AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)})
                    AND o.handling IN ('kept', 'waiting') OFFSET 0) o
-         WHERE f.paid_amount IS NULL AND p.id = o.id),
+         WHERE p.id = o.id AND (f.paid_amount IS NULL OR o.reason IN (${reasonsSql(PART_REASONS)}) AND
+                 (o.reason = 'amount-mismatch') <> (f.paid_currency = (SELECT x.currency FROM ${schema}.orders x WHERE x.id = f.order_id)))),
       written AS (
       UPDATE ${schema}.payment_attempt a
          SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,

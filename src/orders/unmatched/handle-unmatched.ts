@@ -5,7 +5,7 @@ import { PaymentProviders } from '../../payments';
 import { TimeoutScheduler } from '../../timeouts';
 import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
-import { moneyReceived, isPaidByReports } from '../model/money';
+import { insufficientParts, moneyReceived, isPaidByReports } from '../model/money';
 import { handlingOfPart } from '../model/plan-closing';
 import { type LockedOrder, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
@@ -98,11 +98,8 @@ export class HandleUnmatched {
    * Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names.
    */
   private async tellOfShortage(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
-    const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
-    const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
-    const paid = order.attempts.filter(({ status }) => status === 'PAID');
-    const parts = paid.map((attempt) => unmatchedFromAttempt(attempt, why));
+    if (order.status !== 'PAID') return;
+    const parts = insufficientParts(order, { handling: 'kept', now, traceparent: by.traceparent });
     await this.store.keepUnmatched(tx, parts);
   }
 

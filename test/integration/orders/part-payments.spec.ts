@@ -17,6 +17,11 @@ describe('a payment that does not pay its order by itself', () => {
     expect(result.outcome).toBe(what === 'settle' ? 'settled' : 'reopened');
   };
 
+  const dollars = (orderId: string, reference: string) => {
+    const usd = { orderId, ...desk.attempt(reference), amount: 500, currency: 'USD', transactionId: `t-${reference}` };
+    return desk.shop.markPaid.confirm(usd, { cause: 'notify' }, { account: null });
+  };
+
   it('pays a paid order that had too little together with the rest, and leaves no row open', async () => {
     const orderId = await desk.placed({ attempt: desk.attempt('p-less') });
     await desk.report(orderId, 'p-less');
@@ -30,16 +35,47 @@ describe('a payment that does not pay its order by itself', () => {
 
   it('in another currency has one open row when its order is paid, so that nobody pays it back twice', async () => {
     const orderId = await desk.placed({ merchantId: 'keeper', autoClose: false, attempt: desk.attempt('p-usd') });
-    const usd = { orderId, ...desk.attempt('p-usd'), amount: 500, currency: 'USD', transactionId: 't-p-usd' };
-    await desk.shop.markPaid.confirm(usd, { cause: 'notify' }, { account: null });
+    await dollars(orderId, 'p-usd');
     await desk.confirm(orderId, 'p-part', 999);
     expect([await desk.rowsOf('p-usd'), await desk.rowsOf('p-part')]).toEqual([
       ['currency-mismatch kept'],
-      ['currency-mismatch kept'],
+      ['amount-mismatch kept'],
     ]);
     expect(await desk.confirm(orderId, 'p-eur', 1_000)).toMatchObject({ outcome: 'paid' });
     expect(await desk.rowsOf('p-usd')).toEqual(['currency-mismatch completed', 'surplus kept']);
-    expect(await desk.rowsOf('p-part')).toEqual(['currency-mismatch completed']);
+    expect(await desk.rowsOf('p-part')).toEqual(['amount-mismatch completed']);
+  });
+
+  it('keeps its reason when a part in another currency follows, and waits for nothing once auto-close is off', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('p-first') });
+    await desk.confirm(orderId, 'p-first', 500);
+    expect(await dollars(orderId, 'p-second')).toMatchObject({ outcome: 'currency-mismatch' });
+    const rows = async () => [await desk.rowsOf('p-first'), await desk.rowsOf('p-second')];
+    expect(await rows()).toEqual([['amount-mismatch waiting'], ['currency-mismatch waiting']]);
+    await desk.shop.setAutoClose.execute({ orderId, enabled: false });
+    expect(await rows()).toEqual([['amount-mismatch kept'], ['currency-mismatch kept']]);
+  });
+
+  it('has one row after its deadline, whatever currencies the other parts have', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker', attempt: desk.attempt('p-parked') });
+    await desk.confirm(orderId, 'p-parked', 500);
+    await dollars(orderId, 'p-beside');
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+    const rows = [await desk.rowsOf('p-parked'), await desk.rowsOf('p-beside')];
+    expect(rows).toEqual([['amount-mismatch kept'], ['currency-mismatch kept']]);
+  });
+
+  it.each([
+    ['EUR', 'currency-mismatch', 'amount-mismatch'],
+    ['USD', 'amount-mismatch', 'currency-mismatch'],
+  ])('has one open row if the provider says that a report named the wrong currency: %s', async (currency, was, is) => {
+    const reference = `p-in-${currency}`;
+    const orderId = await desk.placed({ autoClose: false, attempt: desk.attempt(reference) });
+    const reported = { orderId, ...desk.attempt(reference), amount: 500, currency: currency === 'EUR' ? 'USD' : 'EUR' };
+    expect(await desk.shop.markPaid.execute(reported)).toMatchObject({ outcome: was });
+    await desk.shop.markPaid.confirm({ ...reported, currency }, { cause: 'notify' }, { account: null });
+    expect(await desk.openOf(reference)).toMatchObject([{ reason: is, currency, source: 'provider' }]);
   });
 
   it('that a person settles has no other row open, by which it would be paid back again', async () => {

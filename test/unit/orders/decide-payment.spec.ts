@@ -35,6 +35,12 @@ describe('the meaning of a reported payment', () => {
     expect(decide(order({ attempts: [attempt()] }), overrides)).toEqual(expected);
   });
 
+  it('when it is a part beside one in another currency', () => {
+    const dollars = paid({ reference: 'dollars', paidCurrency: 'USD' });
+    const decided = decide(order({ attempts: [dollars] }), { amount: 40n });
+    expect(decided).toEqual({ type: 'insufficient', reason: 'amount-mismatch' });
+  });
+
   it('when it completes a partial payment', () => {
     const part = paid({ reference: 'part', paidAmount: 30n });
     expect(decide(order({ attempts: [part] }), { amount: 70n })).toMatchObject({ type: 'pay' });

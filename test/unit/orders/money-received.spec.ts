@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { moneyReceived } from '../../../src/orders/model/money';
+import { insufficientParts, moneyReceived } from '../../../src/orders/model/money';
 import { heldAmountOf, type PaymentAttempt } from '../../../src/orders/model/order';
-import { at, attempt, order, paid } from './orders';
+import { at, attempt, NOW, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {
   it('ignores attempts that are not paid', () => {
@@ -29,6 +29,18 @@ describe('adding up the money of an order', () => {
     ]) {
       expect(moneyReceived(order(), both)).toEqual({ type: 'sufficient', surplus: [b] });
     }
+  });
+
+  it('tells of each part for its own reason, whatever the others are', () => {
+    const told = (...attempts: PaymentAttempt[]) =>
+      insufficientParts(order({ attempts }), { handling: 'kept', now: NOW }).map(
+        ({ reference, reason, amount }) => `${reference} ${reason} ${amount}`,
+      );
+    const [part, dollars] = [paid({ reference: 'a', paidAmount: 50n }), paid({ reference: 'b', paidCurrency: 'USD' })];
+    const back = paid({ reference: 'c', status: 'REFUNDING', paidAmount: 10n });
+    expect(told(part)).toEqual(['a amount-mismatch 50']);
+    expect(told(part, dollars, back)).toEqual(['a amount-mismatch 50', 'b currency-mismatch 100']);
+    expect([told(back), told(paid(), dollars)]).toEqual([[], []]);
   });
 
   it('counts every payment once: the needed and the surplus ones are all of them', () => {
