@@ -57,13 +57,14 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   const order = lockAtDesk(world, payment.owner);
   const row = store.unmatched.find(id);
   if (!row) return;
-  const told = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
-  const { money } = bookMoney(order, { ...told, isAssigned: true });
+  const stated = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
+  const { money } = bookMoney(order, { ...stated, isAssigned: true });
   const decision = decideAssignment(order, row, money, store.samePayments(money, order.id));
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);
-  store.unmatched.resolve(id, 'adopted', agenda.now);
+  const told = store.unmatched.twins(row).filter(({ orderId }) => orderId === order.id);
+  for (const one of [row, ...told]) store.unmatched.resolve(one.id, 'adopted', agenda.now);
   store.amend(order.id, {});
   bookPayment(world, late, money, { orderId: order.id, by: BY });
 }

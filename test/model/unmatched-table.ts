@@ -157,17 +157,19 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
-  const isLeftAgain = (handling === 'adopted' || handling === 'completed') && told.handling === 'kept' && isHeld(known);
+  const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
+  const isClaimAgain = known.reason === 'attempt-mismatch' && (isOther || isVouched || !isOfOrder);
+  const isLeft = (handling === 'adopted' || handling === 'completed') && told.handling === 'kept';
+  const isLeftAgain = isLeft && (isHeld(known) || isClaimAgain);
   const isFailedAgain = FAILED_REFUND_REASONS.some((reason) => reason === known.reason) && handling !== 'kept';
   const isReopened = isLeftAgain || isFailedAgain || (handling === 'settled' && (isOther || isVouched));
-  const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;
   const isNamed = handling === 'kept' && known.orderId === null && told.orderId !== null;
   if (!isEscalated && !isReopened && !isRestated && !isConfirmed && !isNamed) return {};
   const { amount, currency, source, evidence, transactionId } = told;
   return {
-    orderId: isVouched ? (told.orderId ?? known.orderId) : (known.orderId ?? told.orderId),
+    orderId: isVouched || isLeftAgain ? (told.orderId ?? known.orderId) : (known.orderId ?? told.orderId),
     ...(isEscalated || isReopened ? { handling: 'kept' } : {}),
     ...(isReopened ? { resolvedAt: null, resolvedBy: null, resolution: null } : {}),
     ...(isReopened || isRestated || isConfirmed ? { amount, currency, source, evidence, transactionId } : {}),

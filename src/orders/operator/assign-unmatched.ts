@@ -97,8 +97,8 @@ export class AssignUnmatched {
       if (await this.merchants.hasOther(tx, named, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const others = same.attempts.filter((other) => other.orderId !== order.id && isGivenUp(other, money));
-      await this.giveUp(locked, payment, others, { by, reason });
-      return this.assign(locked, payment, { by, reason });
+      await this.giveUp(locked, others, { by, reason });
+      return this.assign(locked, payment, others, { by, reason });
     }
     return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };
   }
@@ -106,7 +106,6 @@ export class AssignUnmatched {
   /** An order that registered the reference without having its money loses the attempt, and may close without it. */
   private async giveUp(
     { tx, order: { id: to } }: LockedOrderContext,
-    payment: UnmatchedPayment,
     given: readonly PaymentAttempt[],
     why: Why,
   ): Promise<void> {
@@ -121,15 +120,18 @@ export class AssignUnmatched {
       await this.transaction.amend(tx, order, {}, { ...why, evidence: { lost, to } });
       if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
-    for (const { id } of await this.rows.twins(tx, payment.id, 'kept')) await this.rows.resolve(tx, id, 'adopted', why);
   }
 
   private async assign(
     { tx, order }: LockedOrderContext,
     payment: UnmatchedPayment,
+    given: readonly PaymentAttempt[],
     why: Why,
   ): Promise<AssignUnmatchedResult> {
-    await this.rows.resolve(tx, payment.id, 'adopted', why);
+    const parties = [order.id, ...given.map(({ orderId }) => orderId)];
+    const twins = await this.rows.twins(tx, payment.id, 'kept');
+    const told = twins.filter(({ orderId }) => orderId !== null && parties.includes(orderId));
+    for (const { id } of [payment, ...told]) await this.rows.resolve(tx, id, 'adopted', why);
     await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });

@@ -94,7 +94,8 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
   // An order had it or did not need to decide about it, which is not so anymore.
   const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept' AND (o.reason IN
-             (${reasonsSql(HELD_MONEY_REASONS)}) OR o.reason = 'unknown-order' AND (${isOther} OR ${isVouched}) AND ${isOfOrder}))`;
+             (${reasonsSql(HELD_MONEY_REASONS)}) OR o.reason = 'unknown-order' AND (${isOther} OR ${isVouched}) AND ${isOfOrder}
+             OR o.reason = 'attempt-mismatch' AND (${isOther} OR ${isVouched} OR NOT ${isOfOrder})))`;
   // Such as that it is lost now.
   const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
@@ -107,7 +108,6 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isForAnother = `(o.order_id <> EXCLUDED.order_id AND ${isSame} AND NOT ${otherOrders} @> to_jsonb(EXCLUDED.order_id)
              AND jsonb_array_length(${otherOrders}) < ${MAX_OTHER_ORDERS})`;
   const withOther = `o.evidence || jsonb_build_object('${OTHER_ORDERS}', ${otherOrders} || to_jsonb(EXCLUDED.order_id))`;
-  const told = ['amount', 'currency', 'source'];
   const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
   const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
@@ -128,13 +128,13 @@ function keepSql(schema: string, writesEvents: boolean): string {
           FROM money
         ON CONFLICT (provider, reference, merchant_account, reason)
         DO UPDATE
-           SET order_id = ${orderIdOf(isSame, isVouched)},
+           SET order_id = ${orderIdOf(isSame, `${isVouched} OR ${isLeftAgain}`)},
                handling = CASE WHEN ${isEscalated} OR ${isReopened} THEN 'kept' ELSE o.handling END,
                resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
                resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
                resolution = CASE WHEN NOT (${isReopened}) THEN o.resolution END,
                evidence = CASE WHEN ${isTold} THEN EXCLUDED.evidence WHEN ${isForAnother} THEN ${withOther} ELSE o.evidence END,
-               ${told.map((column) => `${column} = CASE WHEN ${isTold} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
+               ${['amount', 'currency', 'source'].map((column) => `${column} = CASE WHEN ${isTold} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
          -- Another payment changes nothing, and is returned: what was committed meanwhile is seen only here.
          WHERE ${isEscalated} OR ${isTold} OR ${isNamed} OR ${isForAnother} OR NOT (${isSame})
         RETURNING provider, reference, merchant_account, reason, source, evidence),
@@ -147,10 +147,10 @@ function keepSql(schema: string, writesEvents: boolean): string {
 
 const isHandledSql = statements((schema) => `SELECT (${handledSql(schema)}) AS handled`);
 
-/** SQL: a provider's word about another order than a report named is about that one. */
-function orderIdOf(isSame: string, isVouched: string): string {
+/** SQL: a provider's word about another order than a report named is about that one, and so is what is told again. */
+function orderIdOf(isSame: string, isAboutTold: string): string {
   const [known, told] = ['o.order_id', 'EXCLUDED.order_id'];
-  return `CASE WHEN NOT (${isSame}) THEN ${known} WHEN ${isVouched} THEN COALESCE(${told}, ${known})
+  return `CASE WHEN NOT (${isSame}) THEN ${known} WHEN ${isAboutTold} THEN COALESCE(${told}, ${known})
                ELSE COALESCE(${known}, ${told}) END`;
 }
 

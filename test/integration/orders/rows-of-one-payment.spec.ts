@@ -13,8 +13,14 @@ describe('two rows of one payment', () => {
   });
   afterAll(() => desk.shop.database.drop());
 
-  const notify = (reference: string, transactionId = `t-${reference}`): Promise<void> => {
-    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId };
+  const notify = (
+    reference: string,
+    transactionId = `t-${reference}`,
+    amount = 1_999n,
+    hoursAgo = 0,
+  ): Promise<void> => {
+    const paidAt = new Date(Date.now() - hoursAgo * 3_600_000);
+    const money = { amount, currency: 'EUR', paidAt, transactionId };
     return post(desk, { type: 'PAID', reference, ...money, evidence: {} });
   };
   const anHourLater = (reference: string) =>
@@ -31,6 +37,19 @@ describe('two rows of one payment', () => {
   };
   const openUnder = async (...references: string[]): Promise<string[]> =>
     (await Promise.all(references.map((one) => desk.openOf(one)))).flat().map(({ reason }) => reason);
+  const assign = async (reference: string, orderId: string) => {
+    const assignment = { id: await idOf(reference), orderId, reason: 'the receipt names this order' };
+    return desk.shop.assign.execute(assignment, { by: ANNA });
+  };
+  /** An order that registers the reference of money which came long before it, and is told of that. */
+  const placedLate = async (reference: string, amount: bigint, merchantId = 'default'): Promise<string> => {
+    await notify(reference, `t-${reference}`, amount);
+    await anHourLater(reference);
+    const orderId = await desk.placed({ attempt: desk.attempt(reference), merchantId });
+    await notify(reference, `t-${reference}`, amount);
+    expect(await openUnder(reference)).toEqual(['unknown-order', 'attempt-mismatch']);
+    return orderId;
+  };
   /** An order that the second payment pays. */
   const paidBySecond = async (reference: string): Promise<string> => {
     await notify(reference, `${reference}-1`);
@@ -58,6 +77,25 @@ describe('two rows of one payment', () => {
     expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ outcome: 'rejected' });
     await settleUntilDone(desk.shop, [orderId]);
     expect(await desk.attemptsOf(orderId)).toEqual(['by-id PAID']);
+  });
+
+  it('are closed together if the payment is assigned to their order as a part of its price', async () => {
+    const orderId = await placedLate('part', 500n);
+    expect(await assign('part', orderId)).toMatchObject({ outcome: 'assigned', booked: 'amount-mismatch' });
+    expect(await openUnder('part')).toEqual(['amount-mismatch']);
+    await notify('part', 't-part', 700n);
+    expect(await desk.openOf('part')).toMatchObject([{ reason: 'attempt-mismatch', amount: 700 }, { amount: 500 }]);
+  });
+
+  it('are closed together if the payment is assigned to their order, which does not need it', async () => {
+    const orderId = await placedLate('unneeded', 1_999n, 'keeper');
+    await desk.shop.register.execute({ orderId, ...desk.attempt('other') });
+    await notify('other', 't-other', 1_999n, 1);
+    expect(await assign('unneeded', orderId)).toMatchObject({ outcome: 'assigned', booked: 'surplus' });
+    expect(await openUnder('unneeded')).toEqual(['surplus']);
+    const other = await desk.placed();
+    expect(await desk.report(other, 'unneeded')).toMatchObject({ outcome: 'attempt-mismatch' });
+    expect(await desk.openOf('unneeded')).toMatchObject([{ reason: 'attempt-mismatch', orderId: other }, {}]);
   });
 
   it('are reopened together', async () => {
