@@ -13,7 +13,7 @@ import {
   type PaymentNames,
 } from '../../src/orders/model/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
-import { type Booking, type Money, released } from '../../src/orders/model/money';
+import { type Booking, type Money, released, toldOfPaid } from '../../src/orders/model/money';
 import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
@@ -25,7 +25,7 @@ import {
   settledReports,
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
+import { HELD_MONEY_REASONS, unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
 import { isHandled, isOthersToo, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
@@ -113,20 +113,23 @@ export class Claims {
     trace.note(() => `${orderId} loses ${lost.map(({ reference }) => reference).join(', ')} to another order`);
     for (const claim of lost) store.putAttempt(released(order.status, claim));
     store.amend(orderId, {});
-    this.closeNeeded(orderId);
+    this.closeOutdated(orderId);
     if (isUndecided(order.status)) engine.schedule(paymentTimeout(orderId), agenda.now);
     else watch(orderId);
   }
 
-  /** Closes what told a person that payments are not needed which pay their order now, instead of others. */
-  closeNeeded(orderId: string): void {
+  /** Closes what told a person of the payments of a PAID order, and is not so anymore. */
+  closeOutdated(orderId: string): void {
     const { store } = this.world;
     const order = store.lock(orderId);
-    const needed = order.status === 'PAID' ? neededPayments(order) : [];
-    const isUnneeded = ({ reason }: UnmatchedRow): boolean => reason === 'late' || reason === 'surplus';
-    const isAnswered = (row: UnmatchedRow): boolean =>
-      row.orderId === orderId && isOpen(row) && isUnneeded(row) && needed.some((one) => isSameRow(one, row));
-    store.unmatched.handle(isAnswered, 'adopted');
+    const told = order.status === 'PAID' ? toldOfPaid(order) : [];
+    const isHeld = ({ reason }: UnmatchedRow): boolean => HELD_MONEY_REASONS.some((one) => one === reason);
+    const isOutdated = (row: UnmatchedRow): boolean =>
+      told.some(({ attempt, still }) => isSameRow(attempt, row) && !still.includes(row.reason));
+    store.unmatched.handle(
+      (row) => row.orderId === orderId && isOpen(row) && isHeld(row) && isOutdated(row),
+      'adopted',
+    );
   }
 
   /** The findings without payments that another order has. */

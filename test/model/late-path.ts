@@ -1,4 +1,3 @@
-import { neededPayments } from '../../src/orders/model/decide-claim';
 import { insufficientParts, moneyReceived } from '../../src/orders/model/money';
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/handle-unmatched';
 import { Claims } from './claims';
@@ -9,7 +8,6 @@ import {
   refundOf,
   type RefundReason,
   unmatchedFromAttempt,
-  PART_REASONS,
   type UnmatchedHandling,
 } from '../../src/orders/model/unmatched-money';
 import { isWatched, nextWatchAt } from '../../src/orders/unmatched/payment-watch';
@@ -123,20 +121,10 @@ export class LatePath {
   private tellOfShortage(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type === 'nothing') return;
-    if (money.type === 'sufficient') {
-      if (order.attempts.length < 2) return;
-      this.completeParts(order);
-      return this.claims.closeNeeded(order.id);
-    }
+    this.claims.closeOutdated(order.id);
+    if (money.type === 'sufficient') return;
     const parts = insufficientParts(order, { handling: 'kept', now: this.world.agenda.now });
     this.world.store.keepUnmatched(parts);
-  }
-
-  private completeParts(order: LockedOrder): void {
-    const needed = neededPayments(order);
-    const isPart = (row: UnmatchedRow): boolean => PART_REASONS.some((reason) => reason === row.reason) && isOpen(row);
-    const isIts = (row: UnmatchedRow): boolean => row.orderId === order.id && needed.some((one) => isSameRow(one, row));
-    this.world.store.unmatched.handle((row) => isPart(row) && isIts(row), 'completed');
   }
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {

@@ -106,7 +106,7 @@ function refundByOperator(shop: Shop, { orderId, ...key }: PaymentAttempt): void
   trace.note(() => `operator refunds ${key.reference} of ${orderId}, which is ${order.status} -> ${decision.type}`);
   if (decision.type !== 'refund' || late.claims.disputed([decision.attempt]).length > 0) return;
   late.beginRefunds([decision.attempt], 'operator');
-  late.claims.closeNeeded(orderId);
+  late.claims.closeOutdated(orderId);
   late.noteExcess(store.lock(orderId));
   const isOverdue = order.status === 'PENDING' && order.autoClose && agenda.now >= closesAt(order);
   if (order.status === 'CLOSING' || isOverdue) engine.schedule(paymentTimeout(orderId), agenda.now);

@@ -168,7 +168,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
       if (plan.returns.length > 0) {
         const refunds = plan.returns.map((attempt) => refundOf(attempt, 'partial'));
         await unmatched.enterRefunding(plan.after, refunds, context);
-      } else await unmatched.execute(plan.after, { ...context, isAsking: plan.outcome !== DONE });
+      } else await unmatched.execute(plan.after, { ...context, isAsking: plan.outcome !== DONE }, true);
     }
     const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan] : []));
     const watched = ended.filter(hasAttempts).map(({ after }) => after);

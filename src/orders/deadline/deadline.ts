@@ -104,6 +104,8 @@ export class Deadlines {
     const reason = deadline.reason ?? 'deadline moved';
     const moved = await this.transaction.amend(tx, order, { expiresAt }, { by, reason, evidence });
     await this.reschedule(tx, moved, now, by);
+    // A part that was adopted just now would wait for a decision that nothing makes.
+    if (!order.autoClose) await this.tellOfParts(locked, by);
     return { outcome: 'extended', order: await this.transaction.view(tx, order.id) };
   }
 
@@ -129,9 +131,13 @@ export class Deadlines {
   }
 
   /** From now on, no deadline decides about the order or about a partial payment. */
-  private async leaveToPerson({ tx, order, now }: LockedOrderContext, { traceparent }: ActionContext): Promise<void> {
-    await this.transaction.scheduler.cancel([paymentTimeout(order.id)], { tx });
-    await this.transaction.store.keepUnmatched(tx, insufficientParts(order, { handling: 'kept', now, traceparent }));
+  private async leaveToPerson(locked: LockedOrderContext, by: ActionContext): Promise<void> {
+    await this.transaction.scheduler.cancel([paymentTimeout(locked.order.id)], { tx: locked.tx });
+    await this.tellOfParts(locked, by);
+  }
+
+  private tellOfParts({ tx, order, now }: LockedOrderContext, { traceparent }: ActionContext): Promise<void> {
+    return this.transaction.store.keepUnmatched(tx, insufficientParts(order, { handling: 'kept', now, traceparent }));
   }
 
   private async set(

@@ -20,7 +20,7 @@ import {
   withStatus,
 } from './order';
 import { type NewAttempt } from './new-order';
-import { type PartReason, type UnmatchedMoney, unmatchedFromAttempt } from './unmatched-money';
+import { type PartReason, type UnmatchedMoney, type UnmatchedReason, unmatchedFromAttempt } from './unmatched-money';
 
 type MoneyReceived =
   | { readonly type: 'nothing' }
@@ -115,6 +115,24 @@ export function insufficientParts(
   if (moneyReceived(order, order.attempts).type !== 'insufficient') return [];
   const paid = order.attempts.filter(({ status }) => status === 'PAID');
   return paid.map((attempt) => unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }));
+}
+
+/** A payment that a PAID order holds, and the reasons for which a person is still told of it. */
+export interface Told {
+  readonly attempt: PaymentAttempt;
+  readonly still: readonly UnmatchedReason[];
+}
+
+/** Pure: what a person is told of the payments that a PAID order holds. All else that was told of them is outdated. */
+export function toldOfPaid(order: LockedOrder): Told[] {
+  const money = moneyReceived(order, order.attempts);
+  const stillTold = (attempt: PaymentAttempt): readonly UnmatchedReason[] => {
+    if (money.type !== 'sufficient') return [reasonOfPart(order, attempt)];
+    if (money.surplus.includes(attempt)) return ['late', 'surplus'];
+    return attempt === money.overpaid?.attempt ? ['overpaid'] : [];
+  };
+  const paid = order.attempts.filter(({ status }) => status === 'PAID');
+  return paid.map((attempt) => ({ attempt, still: stillTold(attempt) }));
 }
 
 /**

@@ -10,7 +10,6 @@ import {
   areTwoPayments,
   isOtherPayment,
   isSamePayment,
-  isSameRow,
   isSettledReport,
   isUnconfirmed,
   type PaymentAttempt,
@@ -22,6 +21,7 @@ import { refundTimeout } from '../model/new-order';
 import { isPaidBy, neededPayments } from '../model/decide-claim';
 import { SettledPayments } from '../sql/handled-payments';
 import {
+  isAbout,
   type UnmatchedPayment,
   UnmatchedRows,
   evidenceOfUnmatched,
@@ -178,7 +178,7 @@ export class SettleUnmatched {
       const after = moved?.order ?? recounted;
       const order = await this.note(await this.resumeRefund({ ...found, order: after ?? found.order }, why), why);
       // The payment may pay the order from now on, instead of another one or with it, or be refunded like any other.
-      if (after && order) await this.unmatched.execute(order, { tx: found.tx, by: why.by, now: found.now }, 1);
+      if (after && order) await this.unmatched.execute(order, { tx: found.tx, by: why.by, now: found.now });
       return { outcome: 'reopened', payment: await this.read(found) };
     });
   }
@@ -263,9 +263,7 @@ export class SettleUnmatched {
     if (!order || payment.reason !== 'overpaid') return undefined;
     // The whole payment may have been settled since.
     const isIts = ({ status }: PaymentAttempt): boolean => status === 'PAID' || (status === 'SETTLED' && sign < 0);
-    const attempt = order.attempts.find(
-      (one) => isIts(one) && one.paidSource === 'provider' && isSameRow(one, payment),
-    );
+    const attempt = order.attempts.find((one) => isIts(one) && one.paidSource === 'provider' && isAbout(payment, one));
     const amount = sign * payment.amount;
     // That of a report was not counted.
     if (!attempt || attempt.refundedAmount + BigInt(amount) < 0n) return order;
@@ -298,7 +296,7 @@ export class SettleUnmatched {
     if (number === undefined) return found;
     const { store, scheduler } = this.transaction;
     await scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
-    const isBack = (one: PaymentAttempt): boolean => one.status === 'REFUNDED' && isSameRow(one, payment);
+    const isBack = (one: PaymentAttempt): boolean => one.status === 'REFUNDED' && isAbout(payment, one);
     const attempts = payment.reason === 'refund-failed' ? (order?.attempts.filter(isBack) ?? []) : [];
     if (attempts.length > 0) await store.setAttemptStatus(tx, attempts, 'REFUNDING');
     if (order?.status !== 'CLOSED_REFUNDED') return found;
@@ -381,7 +379,7 @@ export function heldAttempt(
   const isEarly = isOwnerless(payment) && status === 'SETTLED';
   if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
   // The row has the key of its attempt, which may have got its account later.
-  const own = order.attempts.find((attempt) => isSameRow(attempt, payment));
+  const own = order.attempts.find((attempt) => isAbout(payment, attempt));
   const names = { ...namesOf(payment), ...(own ? { merchantAccount: accountOfAttempt(own) } : {}) };
   const isMeant = (attempt: PaymentAttempt): boolean =>
     attempt.status === status &&

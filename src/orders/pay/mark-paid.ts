@@ -314,8 +314,10 @@ export class MarkPaid {
   private async handleUnmatched(
     order: LockedOrder,
     { locked, by, verified, handlesUnmatchedLater }: Report,
+    isNews = false,
   ): Promise<void> {
-    if (!handlesUnmatchedLater) await this.unmatched.execute(order, { tx: locked.tx, by, now: locked.now, verified });
+    const context = { tx: locked.tx, by, now: locked.now, verified };
+    if (!handlesUnmatchedLater) await this.unmatched.execute(order, context, isNews);
   }
 
   private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {
@@ -334,7 +336,7 @@ export class MarkPaid {
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
-    await this.handleUnmatched(paid, report);
+    await this.handleUnmatched(paid, report, true);
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
     return 'paid';
   }

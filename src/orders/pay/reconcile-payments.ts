@@ -38,7 +38,6 @@ import { ReadOrder } from '../read/read-orders';
 import { MarkPaid } from './mark-paid';
 import { isPaidByReports, released } from '../model/money';
 import { paymentFound } from '../model/reported-payment';
-import { neededPayments } from '../model/decide-claim';
 
 type Due = DueTimeout<AttemptFinding[]>;
 
@@ -88,7 +87,6 @@ export class ReleaseClaims {
       ...(await this.transaction.amend(tx, order, {}, { by, reason: REASON, evidence })),
       attempts,
     };
-    if (order.status === 'PAID') await store.contested.closeNeeded(tx, neededPayments(after));
     if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     else await this.watch.begin(tx, [after], now, by.traceparent);
     return after;
@@ -163,7 +161,11 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
     const by = causeOf(due);
     const order = await this.claims.execute(locked, { tx, by, now });
-    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
+    if (!due.answer) {
+      // What is left of its money may be needed now, or too little.
+      if (order !== locked) await this.unmatched.execute(order, { tx, by, now, isAsking: true });
+      return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
+    }
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
       // Handled once, after all are booked, because each payment affects the value of the others.

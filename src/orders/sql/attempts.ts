@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
-import { type AttemptWrite } from '../model/money';
+import { type AttemptWrite, type Told } from '../model/money';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
   HELD_MONEY_REASONS,
@@ -168,26 +168,16 @@ export class ContestedRows {
     await tx.query(rowsSql(this.database).reopen, nameParameters(claims));
   }
 
-  /**
-   * Closes refused reports of payments that their own order now has and needs, and what told a person that it does not, or
-   * that a report stated too much. A claim to another amount stays.
-   */
+  /** Closes refused reports of payments that their own order now has and needs. A claim to another amount stays. */
   async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(rowsSql(this.database).close, nameParameters(payments));
   }
 
-  /** Closes what told a person that these payments are not needed. They pay their order now, instead of others. */
-  async closeNeeded(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(rowsSql(this.database).needed, nameParameters(payments));
-  }
-
-  /** Closes what told a person that these payments are too little. The rest has arrived. */
-  async completeParts(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    await tx.query(rowsSql(this.database).complete, nameParameters(payments));
-  }
-
-  async closeExcess(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
-    if (payments.length > 0) await tx.query(rowsSql(this.database).excess, nameParameters(payments));
+  /** Closes what told a person that these payments are not needed, too little, or too much, for reasons that hold no more. */
+  async closeOutdated(tx: EntityManager, told: readonly Told[]): Promise<void> {
+    if (told.length === 0) return;
+    const names = nameParameters(told.map(({ attempt }) => attempt));
+    await tx.query(rowsSql(this.database).outdated, [...names, told.map(({ still }) => still.join())]);
   }
 
   async lostBy(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
@@ -224,10 +214,10 @@ const rowsSql = statements((schema) => {
   const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
              AND p.order_id = n.order_id`;
   const isClaim = `p.reason = 'attempt-mismatch'`;
-  const isUnneeded = `p.reason IN ('late', 'surplus')`;
-  const isOutdated = `(${isUnneeded} OR p.reason = 'overpaid' AND p.source = 'report')`;
   const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
                AS n(provider, reference, account, order_id, amount, currency, transaction)`;
+  const toldNames = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+               AS n(provider, reference, merchant_account, order_id, amount, currency, transaction_id, still)`;
   const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
   // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
   const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
@@ -240,16 +230,12 @@ const rowsSql = statements((schema) => {
        WHERE ${isNamed} AND ${isClaim} AND NOT ${isOpen}`,
     close: `
       UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen}
-             AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`,
-    needed: `
-      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND ${isUnneeded}`,
-    complete: `
-      UPDATE ${table} p SET handling = 'completed' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND p.reason IN (${reasonsSql(PART_REASONS)})`,
-    excess: `
-      UPDATE ${table} p SET handling = 'adopted' FROM ${named} WHERE ${isNamed} AND ${isOpen} AND p.reason = 'overpaid'`,
+       WHERE ${isNamed} AND ${isOpen} AND ${isClaim} AND p.amount = n.amount AND p.currency = n.currency`,
+    outdated: `
+      UPDATE ${table} p SET handling = CASE WHEN p.reason IN (${reasonsSql(PART_REASONS)}) THEN 'completed' ELSE 'adopted' END
+        FROM ${toldNames}
+       WHERE ${isAboutSql('n')} AND ${isOpen} AND p.reason IN (${reasonsSql(HELD_MONEY_REASONS)})
+             AND p.reason <> ALL (string_to_array(n.still, ','))`,
     lost: `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`,
@@ -291,6 +277,16 @@ export function chargebackSince(schema: string, isItsFailure: string): string {
                       AND (${isIts} OR r.reason IN ('surplus', 'overpaid') AND a.status = 'PAID')
                       AND (r.reason <> 'operator' OR p.created_at >= r.created_at)
                       AND (p.handling = 'kept' OR NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment p WHERE ${isItsFailure}))`;
+}
+
+/**
+ * SQL: the row p is about what the attempt n holds. If another payment had the reference before, the row has the transaction id
+ * instead.
+ */
+export function isAboutSql(n: string): string {
+  return `p.provider = ${n}.provider AND p.reference IN (${n}.reference, ${n}.transaction_id)
+             AND ${n}.reference IN (p.reference, p.evidence->>'reference')
+             AND p.merchant_account = ${n}.merchant_account AND p.order_id = ${n}.order_id`;
 }
 
 /** SQL: p is a chargeback of the payment n, under any of its names. An account that is not known may be any. */

@@ -84,6 +84,10 @@ export const OTHER_ORDERS = 'alsoReportedFor';
 /** Each of them is told once. Whoever reports one payment for more orders than this is told nothing new by it. */
 const MAX_OTHER_ORDERS = 20;
 
+/** SQL: an excess beyond what was paid back or settled before, because that is counted. */
+const IS_MORE = `(o.reason = 'overpaid' AND o.handling IN ('refunding', 'settled') AND EXCLUDED.handling = 'kept'
+             AND 'report' NOT IN (o.source, EXCLUDED.source))`;
+
 function keepSql(schema: string, writesEvents: boolean): string {
   const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
   const isOpen = `o.handling IN ('kept', 'waiting')`;
@@ -99,7 +103,7 @@ function keepSql(schema: string, writesEvents: boolean): string {
   // Such as that it is lost now.
   const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
-  const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
+  const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain} OR ${IS_MORE}) AND ${isSame})`;
   const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
   const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
   const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;

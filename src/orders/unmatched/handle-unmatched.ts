@@ -5,7 +5,7 @@ import { PaymentProviders } from '../../payments';
 import { TimeoutScheduler } from '../../timeouts';
 import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
-import { insufficientParts, moneyReceived, isPaidByReports } from '../model/money';
+import { insufficientParts, moneyReceived, isPaidByReports, toldOfPaid } from '../model/money';
 import { handlingOfPart } from '../model/plan-closing';
 import { type LockedOrder, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
@@ -20,6 +20,7 @@ import {
   refundOfExcess,
   type RefundReason,
   unmatchedFromAttempt,
+  WHOLE_PAYMENT_REASONS,
 } from '../model/unmatched-money';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
 import { RefundRows } from './refunds';
@@ -43,11 +44,11 @@ export class HandleUnmatched {
    * after everything else that takes locks, because it may lock stock. Idempotent.
    *
    * @param order its current state in this transaction, locked.
-   * @param least Rows of orders with fewer attempts are not outdated: an only payment was no part, and is never needed
-   *   or enough only later, unless a person has settled it meanwhile.
+   * @param isNews The order was not PAID before. What was told of an only payment was closed with that.
    */
-  async execute(order: LockedOrder, context: LockedContext, least = 2): Promise<void> {
-    if (order.attempts.length >= least) await this.closeOutdated(order, context.tx);
+  async execute(order: LockedOrder, context: LockedContext, isNews = false): Promise<void> {
+    const isTold = order.status === 'PAID' && !(isNews && order.attempts.length < 2);
+    if (isTold) await this.store.contested.closeOutdated(context.tx, toldOfPaid(order));
     await this.handleExcess(order, context);
     await this.tellOfShortage(order, context);
     await this.found.outrank(order, context);
@@ -62,23 +63,6 @@ export class HandleUnmatched {
       default:
         return assertNever(decision);
     }
-  }
-
-  /**
-   * Closes what told a person that a PAID order has too little, does not need a payment, or has too much of it, where that is
-   * so no more.
-   */
-  private async closeOutdated(order: LockedOrder, tx: EntityManager): Promise<void> {
-    const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'sufficient') return;
-    const { contested } = this.store;
-    const needed = neededPayments(order);
-    await contested.completeParts(tx, needed);
-    await contested.closeNeeded(tx, needed);
-    await contested.closeExcess(
-      tx,
-      needed.filter((attempt) => attempt !== money.overpaid?.attempt),
-    );
   }
 
   /** Handles what is too much of the payments that the order needs and keeps. */
@@ -176,7 +160,6 @@ export class HandleUnmatched {
     await this.report(attempts, 'late', 'revived', context);
     // Before the rows of payments that the order needs are closed, which says nothing of a person.
     if (person) await this.rows.reviveLate(tx, order.id, person);
-    else await this.store.contested.closeNeeded(tx, attempts);
     // Payments that the revived order does not need are surplus, like any second payment.
     await this.execute({ ...order, status: 'PAID', version: order.version + 1 }, context);
     return true;
@@ -198,7 +181,8 @@ export class HandleUnmatched {
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // All of it is too much now, which the new row says.
-    await this.store.contested.closeExcess(context.tx, [...kept, ...disputed]);
+    const told = [...kept, ...disputed].map((attempt) => ({ attempt, still: WHOLE_PAYMENT_REASONS }));
+    await this.store.contested.closeOutdated(context.tx, told);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;

@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
 import { type PaymentEvidence, type RefundOutcome } from '../../payments';
 import { type AttemptKey, type PaymentAttempt, type LockedOrder } from '../model/order';
-import { chargebackSince } from '../sql/attempts';
+import { chargebackSince, isAboutSql } from '../sql/attempts';
 import { attemptKeys, type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-rows';
 import {
   type Refund,
@@ -89,11 +89,10 @@ export class RefundRows {
   }
 
   /** Whether the excess of this payment was left to a person before, or refunded. A report decides nothing. */
-  async isExcessDecided(tx: EntityManager, { provider, reference, merchantAccount }: AttemptKey): Promise<boolean> {
-    return (
-      (await tx.query<unknown[]>(refundSql(this.database).decided, [provider, reference, merchantAccount ?? '']))
-        .length > 0
-    );
+  async isExcessDecided(tx: EntityManager, attempt: PaymentAttempt): Promise<boolean> {
+    const { provider, reference, merchantAccount, transactionId, orderId } = attempt;
+    const names = [provider, reference, merchantAccount ?? '', transactionId, orderId];
+    return (await tx.query<unknown[]>(refundSql(this.database).decided, names)).length > 0;
   }
 
   /** The refunds among these that are not done, or that the provider has confirmed, by number. */
@@ -173,16 +172,17 @@ const refundSql = statements((schema) => {
     note: `
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, reason)
-       WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
-             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN (${NOT_DECIDED})
+             JOIN ${schema}.payment_attempt a
+               ON (a.provider, a.reference, a.merchant_account) = (k.provider, k.reference, k.account)
+       WHERE ${isAboutSql('a')} AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN (${NOT_DECIDED})
              AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`,
     excess: `
       UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3`,
     decided: `
       SELECT 1 FROM ${schema}.unmatched_payment p
-       WHERE p.provider = $1 AND p.reference = $2 AND (p.merchant_account IN ($3, '') OR $3 = '')
-             AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
+       WHERE p.provider = $1 AND p.reference IN ($2, $4) AND $2 IN (p.reference, p.evidence->>'reference')
+             AND (p.merchant_account IN ($3, '') OR $3 = '') AND p.order_id = $5 AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
     askable: `
       SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
              ${isConfirmed} AS is_confirmed, EXISTS (${chargebackSince(schema, isItsFailure)}) AS is_taken_back,

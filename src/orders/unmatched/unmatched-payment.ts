@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
-import { BOOKED_SQL, type PaidSource, type PaymentNames } from '../model/order';
+import { BOOKED_SQL, isSameRow, type PaidSource, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
 import { OTHER_ORDERS } from '../sql/keep-unmatched-money';
@@ -37,6 +37,13 @@ export interface UnmatchedPayment {
 /** Whether it waits for a person, or for the deadline of its order. */
 export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
   return handling === 'kept' || handling === 'waiting';
+}
+
+/** Whether it is about what this attempt holds. If another payment had the reference before, the row has the transaction id. */
+export function isAbout(row: UnmatchedPayment, attempt: PaymentAttempt): boolean {
+  if (isSameRow(row, attempt)) return true;
+  const isRenamed = row.reference === attempt.transactionId && row.evidence['reference'] === attempt.reference;
+  return isRenamed && row.orderId === attempt.orderId && isSameRow({ ...row, reference: attempt.reference }, attempt);
 }
 
 export function namesOf({ provider, reference, merchantAccount, evidence }: UnmatchedPayment): PaymentNames {

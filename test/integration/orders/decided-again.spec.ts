@@ -1,9 +1,11 @@
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { type FakeProvider } from './fake-provider';
 import { post } from './post-notification';
-import { fill, SCHEMA, settleUntilDone } from './shop';
+import { fill, purgeOf, SCHEMA, settleUntilDone } from './shop';
 
 const SECOND = 1_000;
+
+const DAY = 86_400 * SECOND;
 
 let desk: OperatorDesk;
 
@@ -294,6 +296,112 @@ describe('money that is decided about again:', () => {
       expect(await desk.shop.register.execute({ orderId: other, ...atOther })).toMatchObject({ outcome: 'registered' });
       expect(await desk.shop.register.execute({ orderId, ...atOther })).toMatchObject({ code: 'ATTEMPT_EXISTS' });
       delete provider.defaultAccount;
+    });
+  });
+
+  describe('what was told of a payment that no order had registered', () => {
+    it.each([
+      [100, []],
+      [60, ['u-60 amount-mismatch 60 kept']],
+      [120, ['u-120 overpaid 20 kept']],
+    ])('is what the provider says, once it has confirmed %d of the 150 that were reported', async (amount, rows) => {
+      const orderId = await placed();
+      await desk.report(orderId, `u-${amount}`, 150);
+      expect(await openRowsOf(`u-${amount}`)).toEqual([`u-${amount} overpaid 50 kept`]);
+      await tell(`u-${amount}`, amount);
+      expect(await openRowsOf(`u-${amount}`)).toEqual(rows);
+    });
+
+    it('is what the provider says of several, which together are too little', async () => {
+      const orderId = await placed('keeper');
+      await desk.report(orderId, 'v-1', 150);
+      await desk.report(orderId, 'v-2', 20);
+      await tell('v-2', 20, 10);
+      await tell('v-1', 60);
+      expect(await openRowsOf('v-')).toEqual(['v-1 amount-mismatch 60 kept', 'v-2 amount-mismatch 20 kept']);
+    });
+  });
+
+  it('shows a part of a PAID order that is spare since only as surplus', async () => {
+    const orderId = await placedWith(['w-1', 'w-2'], 'keeper');
+    await desk.report(orderId, 'w-1', 100);
+    await tell('w-1', 60, 20);
+    expect(await openRowsOf('w-')).toEqual(['w-1 amount-mismatch 60 kept']);
+    await tell('w-2', 100, 10);
+    expect(await openRowsOf('w-')).toEqual(['w-1 surplus 60 kept']);
+  });
+
+  it('shows a second excess of a payment whose first one was settled', async () => {
+    const orderId = await placedWith(['x-1', 'x-2', 'x-3'], 'keeper');
+    await tell('x-3', 45, 30);
+    await tell('x-1', 65, 10);
+    await settle('x-1', 'overpaid');
+    await tell('x-2', 60, 20);
+    await settle('x-2', 'overpaid');
+    await refund(orderId, 'x-3');
+    expect(await openRowsOf('x-')).toEqual(['x-1 overpaid 10 kept']);
+  });
+
+  it('tells a person of a part that came early, though the deadline of its order is moved before that is decided', async () => {
+    await tell('z-1', 40);
+    const orderId = await desk.placed({ amount: 100, autoClose: false, lines: [], attempt: desk.attempt('z-1') });
+    for (const byMs of [60_000, 60_000]) await desk.shop.extend.execute({ orderId, byMs });
+    expect(await openRowsOf('z-')).toEqual(['z-1 amount-mismatch 40 kept']);
+  });
+
+  describe('a payment whose reference a purged order had', () => {
+    const second = (reference: string): string => `t2-${reference}`;
+
+    /** An order with a payment of its own under the reference of another one, which was settled as `reason` and purged. */
+    async function placedAfter(reference: string, reason: 'overpaid' | 'surplus', amount: number): Promise<string> {
+      const isSpare = reason === 'surplus';
+      const first = await placedWith(isSpare ? [reference, `${reference}-0`] : [reference], 'keeper');
+      if (isSpare) await tell(`${reference}-0`, 100, 20);
+      await tell(reference, amount, 10);
+      await settle(reference, reason);
+      await purge(first);
+      const orderId = await placedWith([reference, `${reference}-2`], 'keeper');
+      await tell(reference, amount, 10, second(reference));
+      return orderId;
+    }
+
+    async function purge(orderId: string): Promise<void> {
+      const { shop } = desk;
+      await desk.endTimeoutsOf(orderId);
+      await shop.dataSource.query(`DELETE FROM ${SCHEMA}.outbox`);
+      await shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, [
+        orderId,
+      ]);
+      await purgeOf(shop, { finishedOrdersMs: 30 * DAY }).runOnce();
+      expect(await desk.statusOf(orderId)).toBeUndefined();
+    }
+
+    it('is not refunded with the excess that a person has paid back', async () => {
+      const orderId = await placedAfter('p1', 'overpaid', 150);
+      expect(await openRowsOf(second('p1'))).toEqual([`${second('p1')} overpaid 50 kept`]);
+      await settle(second('p1'), 'overpaid');
+      await tell('p1-2', 100);
+      await refund(orderId, 'p1');
+      const refunds = await desk.shop.dataSource.query<{ amount: string }[]>(
+        `SELECT amount FROM ${SCHEMA}.refund WHERE order_id = $1`,
+        [orderId],
+      );
+      expect(refunds).toEqual([{ amount: '100' }]);
+    });
+
+    it('is not shown as surplus anymore once its order needs it', async () => {
+      const orderId = await placedAfter('p2', 'surplus', 100);
+      await tell('p2-2', 100, 30);
+      expect(await openRowsOf(second('p2'))).toEqual([`${second('p2')} surplus 100 kept`]);
+      await refund(orderId, 'p2-2');
+      expect(await openRowsOf(second('p2'))).toEqual([]);
+    });
+
+    it('is not shown as surplus anymore once it is refunded', async () => {
+      const orderId = await placedAfter('p3', 'surplus', 100);
+      await tell('p3-2', 100, 30);
+      await refund(orderId, 'p3');
+      expect(await openRowsOf(second('p3'))).toEqual([]);
     });
   });
 });

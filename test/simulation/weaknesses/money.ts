@@ -176,12 +176,14 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'leaves-outdated-rows',
     says: 'What a person was told of a payment stays, although the order needs it now, or has no more excess',
-    patches: [patch(LATE, 'if (order.attempts.length >= least) await this.closeOutdated(order, context.tx);', '')],
+    patches: [patch(LATE, 'const isTold = order.status ===', 'const isTold = order.status !==')],
   },
   {
     name: 'revives-in-silence',
     says: 'A late payment that revives its order without a person still waits for one',
-    patches: [patch(LATE, 'else await this.store.contested.closeNeeded(tx, attempts);', '')],
+    patches: [
+      patch(LATE, 'await this.execute({ ...order, status:', 'if (person) await this.execute({ ...order, status:'),
+    ],
   },
   {
     name: 'forgets-returned-excess',
