@@ -6,6 +6,7 @@ import {
   type PaidOutcome,
 } from '../../src/payments';
 import { type Random } from '../model/random';
+import { CURRENCY } from './habits';
 import { jsonOf, type Kernel } from './kernel';
 import { acting, real } from './virtual-time';
 
@@ -18,6 +19,7 @@ export interface BankPayment {
   readonly account: string | null;
   readonly transactionId: string;
   readonly amount: bigint;
+  readonly currency: string;
   readonly paidAt: number;
   refunded: bigint;
   isDisputed?: boolean;
@@ -157,7 +159,7 @@ export class Bank {
   }
 
   /** The buyer pays. Undefined: the bank refuses. */
-  pay(link: Link, amount: bigint): BankPayment | undefined {
+  pay(link: Link, amount: bigint, currency = CURRENCY): BankPayment | undefined {
     const intent = this.intentOf(link);
     const held = this.paymentsOf(link);
     if (!intent || !this.takes(intent) || (held.length > 0 && !intent.takesSeveral)) return undefined;
@@ -167,13 +169,13 @@ export class Bank {
       ...link,
       orderId: intent.orderId,
       transactionId,
-      amount,
+      ...{ amount, currency },
       paidAt: this.kernel.time.now,
       refunded: 0n,
       refunds: new Map() as BankPayment['refunds'],
     };
     this.payments.push(payment);
-    this.kernel.say(`the buyer pays ${amount} for ${nameOf(link)} (${transactionId})`);
+    this.kernel.say(`the buyer pays ${amount} ${currency} for ${nameOf(link)} (${transactionId})`);
     void this.tellOf(intent, transactionId);
     if (this.random.chance(this.traits.disputing)) void this.dispute(payment);
     return payment;
@@ -363,19 +365,19 @@ export class Bank {
       : { type: 'REJECTED', reason: 'the account is closed' };
   }
 
-  private paid({ amount, paidAt, transactionId }: BankPayment): Omit<PaidOutcome, 'type'> {
-    return { amount, currency: 'EUR', paidAt: new Date(paidAt), transactionId, evidence: {} };
+  private paid({ amount, currency, paidAt, transactionId }: BankPayment): Omit<PaidOutcome, 'type'> {
+    return { amount, currency, paidAt: new Date(paidAt), transactionId, evidence: {} };
   }
 
   private read(rawBody: Buffer): Notification {
     const { type, transactionId } = JSON.parse(rawBody.toString()) as News;
     const payment = this.payments.find((one) => one.transactionId === transactionId);
     if (!payment) return { type: 'REJECTED', reason: 'forged' };
-    const { reference, account, amount } = payment;
+    const { reference, account, amount, currency } = payment;
     const names = { reference, ...(account !== null && { merchantAccount: account }) };
     if (type === 'PAID') return { type, ...names, ...this.paid(payment) };
     if (type === 'STATUS_CHANGED') return { type, ...names, evidence: {} };
-    return { type, ...names, amount, currency: 'EUR', evidence: {} };
+    return { type, ...names, amount, currency, evidence: {} };
   }
 
   /** Of what is not registered, and of a second payment, nobody would know otherwise. */

@@ -1,5 +1,6 @@
 import { epochMs } from '../support/checks/records';
 import { type Bank, type BankPayment, type Intent } from './bank';
+import { CURRENCY } from './habits';
 import { type Kernel } from './kernel';
 import { type PastFacts } from './past';
 import { type Stage } from './stage';
@@ -32,8 +33,9 @@ export async function orderProblems(
     ...free.flatMap((order) => waitingProblems(order, bank)),
     ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
     ...(await kernel.query<ShownFacts>(SHOWN)).map(
-      ({ id, excess, shown }) => `${id} has ${excess} too much, and rows show ${shown}`,
+      ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
+    ...(await kernel.query<{ says: string }>(SHORT)).map(({ says }) => says),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
 }
@@ -69,8 +71,12 @@ function waitingProblems({ id, status }: OrderFacts, bank: Bank): string[] {
 /** Payments for what is registered that are enough alone, and that nobody has taken back. */
 function wholePayments(id: string, bank: Bank): BankPayment[] {
   const isIts = (one: BankPayment): boolean => one.orderId === id && bank.intentOf(one)?.isRegistered === true;
-  const isWhole = (one: BankPayment): boolean => one.amount >= (bank.intentOf(one)?.amount ?? 0n);
-  return bank.payments.filter((one) => isIts(one) && isWhole(one) && !one.isDisputed && !one.isWired);
+  const isWhole = (one: BankPayment): boolean =>
+    one.currency === CURRENCY && one.amount >= (bank.intentOf(one)?.amount ?? 0n);
+  // The provider tells one of several payments under a reference, which may be a part, and the others only by news.
+  const isAlone = (one: BankPayment): boolean => bank.paymentsOf(one).length === 1;
+  const whole = bank.payments.filter((one) => isIts(one) && isWhole(one) && isAlone(one));
+  return whole.filter((one) => !one.isDisputed && !one.isWired);
 }
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
@@ -97,20 +103,34 @@ function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: B
 interface ShownFacts {
   readonly id: string;
   readonly excess: string;
+  readonly currency: string;
   readonly shown: string;
 }
 
 /** PAID orders of which a person reads that more or less is spare than is: he would pay back what pays the order, or not all. */
 const SHOWN = `
-  SELECT id, excess, shown FROM (
-    SELECT o.id, greatest(o.held - o.amount, 0)::text AS excess,
+  SELECT id, excess, currency, shown FROM (
+    SELECT o.id, o.currency, greatest(o.held - o.price, 0)::text AS excess,
            (SELECT coalesce(sum(p.amount), 0) FROM order_timeout.unmatched_payment p
-             WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting')
+             WHERE p.order_id = o.id AND p.currency = o.currency AND p.handling IN ('kept', 'waiting')
                    AND p.reason IN ('late', 'surplus', 'overpaid'))::text AS shown
-      FROM (SELECT o.id, o.amount, sum(a.paid_amount - a.refunded_amount) AS held
+      FROM (SELECT o.id, a.paid_currency AS currency, sum(a.paid_amount - a.refunded_amount) AS held,
+                   CASE WHEN a.paid_currency = o.currency THEN o.amount ELSE 0 END AS price
               FROM order_timeout.orders o JOIN order_timeout.payment_attempt a ON a.order_id = o.id
-             WHERE o.status = 'PAID' AND a.status = 'PAID' GROUP BY o.id) o) o
+             WHERE o.status = 'PAID' AND a.status = 'PAID' GROUP BY o.id, a.paid_currency) o) o
    WHERE excess <> shown`;
+
+/** PAID orders that have too little, of which nobody reads that, and those that have enough, of which somebody does. */
+const SHORT = `
+  SELECT id || ' has ' || held || ' of ' || amount || ', and ' || told || ' rows say that it is too little' AS says FROM (
+    SELECT o.id, o.amount, o.erased_at,
+           (SELECT coalesce(sum(a.paid_amount - a.refunded_amount), 0) FROM order_timeout.payment_attempt a
+             WHERE a.order_id = o.id AND a.status = 'PAID' AND a.paid_currency = o.currency) AS held,
+           (SELECT count(*) FROM order_timeout.unmatched_payment p
+             WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting')
+                   AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS told
+      FROM order_timeout.orders o WHERE o.status = 'PAID') o
+   WHERE (held < amount) <> (told > 0) AND erased_at IS NULL`;
 
 interface StatedRow {
   readonly reference: string;

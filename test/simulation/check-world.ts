@@ -46,7 +46,12 @@ export async function checkWorld(
     ...(await recordProblems(kernel, stage, past, events)),
     ...(await orderProblems(kernel, stage, bank, past)),
     ...(await listenerProblems(kernel, timeouts, past.gone)),
-    ...(await ledgerProblems(kernel, bank, past, listed.map(rowOf))),
+    ...(await ledgerProblems(
+      kernel,
+      bank,
+      past,
+      listed.map((row) => rowOf(row, bank)),
+    )),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
 }
@@ -202,13 +207,21 @@ async function ledgerProblems(
   );
 }
 
-/** As an operator reads it. */
-function rowOf({ provider, reference, merchantAccount, reason, evidence, orderId }: UnmatchedPayment): OpenRowFact {
-  const { transactionId } = evidence;
+/** As an operator reads it, who does not believe what only a shop states and no bank has taken. */
+function rowOf(row: UnmatchedPayment, bank: Bank): OpenRowFact {
+  const { provider, reference, merchantAccount, orderId } = row;
+  const { transactionId } = row.evidence;
+  const isStrange = row.source === 'report' && !bank.payments.some((one) => isStated(row, one));
   return {
-    ...{ provider, reference, merchantAccount: merchantAccount ?? '', reason, orderId },
+    ...{ provider, reference, merchantAccount: merchantAccount ?? '', orderId },
+    reason: isStrange ? 'reported' : row.reason,
     transactionId: typeof transactionId === 'string' ? transactionId : '',
   };
+}
+
+function isStated({ reference, amount, currency }: UnmatchedPayment, payment: BankPayment): boolean {
+  const isNamed = [payment.reference, payment.transactionId].includes(reference);
+  return isNamed && payment.amount === BigInt(amount) && payment.currency === currency;
 }
 
 /**

@@ -2,6 +2,9 @@ import { type Random } from '../model/random';
 
 export const PRICE = 100n;
 
+/** Of orders. */
+export const CURRENCY = 'EUR';
+
 type Weights<T> = readonly (readonly [weight: number, value: T])[];
 
 /**
@@ -25,6 +28,8 @@ export interface Habits {
   /** How often a buyer pays one attempt, and how much. */
   readonly pays: Weights<number>;
   readonly amounts: Weights<bigint>;
+  /** Of payments, the share that is in another currency than the order. */
+  readonly foreign: number;
   /** Of payments, the share that a shop reports; of reports, those that name another order. */
   readonly reported: number;
   readonly mistaken: number;
@@ -54,6 +59,7 @@ export function drawHabits(random: Random): Habits {
       [1, [[1, PRICE], [2, PRICE / 2n]]],
       [1, [[1, PRICE], [2, 2n * PRICE]]],
     ),
+    foreign: random.pick([4, 0], [1, 0.3]),
     reported: share(0.35, 0.9),
     mistaken: share(0.1, 0.6),
     operators: share(0.6, 1),

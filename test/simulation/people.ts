@@ -3,7 +3,7 @@ import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
 import { type Bank, type BankPayment, type Link } from './bank';
-import { PRICE } from './habits';
+import { CURRENCY, PRICE } from './habits';
 import { Host } from './host';
 import { type Stage } from './stage';
 
@@ -80,7 +80,7 @@ class Shop {
     const { random } = this.stage;
     const lines = random.chance(0.7) ? [{ sku: 'A', quantity: random.between(1, 2), unitAmount: PRICE }] : [];
     const merchantId = random.pick([3, 'default'], [1, 'other']);
-    return { id, merchantId, amount: PRICE, currency: 'EUR', lines, autoClose: !random.chance(0.1) };
+    return { id, merchantId, amount: PRICE, currency: CURRENCY, lines, autoClose: !random.chance(0.1) };
   }
 
   /** Some shops number their payments anew in each account. */
@@ -139,13 +139,16 @@ class Shop {
   private async pay(link: Link): Promise<BankPayment | undefined> {
     const { kernel, random, habits } = this.stage;
     await kernel.turn(`a buyer wants to pay ${link.reference}`);
-    return this.bank.pay(link, random.pick(...habits.amounts));
+    const currency = random.chance(habits.foreign) ? 'USD' : CURRENCY;
+    return this.bank.pay(link, random.pick(...habits.amounts), currency);
   }
 
   /** Reports are late, repeated, and sometimes wrong. */
-  private async report(orderId: string, { reference, account, transactionId, amount }: BankPayment): Promise<void> {
+  private async report(orderId: string, { reference, account, ...payment }: BankPayment): Promise<void> {
     const { stage } = this;
     const { random, habits } = stage;
+    const { transactionId, amount } = payment;
+    const currency = random.pick([8, payment.currency], [1, CURRENCY]);
     const other = `o${random.between(1, this.orders)}`;
     const told = {
       orderId: random.chance(habits.mistaken) ? other : orderId,
@@ -157,10 +160,10 @@ class Shop {
       ),
     };
     const stated = random.pick([8, amount], [1, PRICE], [1, PRICE / 2n]);
-    const payment = { provider: this.bank.name, amount: stated, currency: 'EUR', ...told, ...this.named(account) };
+    const report = { provider: this.bank.name, amount: stated, currency, ...told, ...this.named(account) };
     const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
-    this.reported.push({ ...payment, what });
-    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) await this.tell(payment, what);
+    this.reported.push({ ...report, what });
+    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) await this.tell(report, what);
   }
 
   reportAgain(): void {
@@ -230,7 +233,8 @@ class Operator {
   /** First the money, then the word. Who hears that the money is needed after all recalls it. */
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
     // Of the others, an order may need the money, as may the one that the list shows with money of none.
-    if (!row || !['late', 'surplus', 'unknown-order', 'amount-mismatch'].includes(row.reason)) return;
+    if (!row || !['late', 'surplus', 'unknown-order', 'amount-mismatch', 'currency-mismatch'].includes(row.reason))
+      return;
     if (row.reason === 'unknown-order' && row.orderId !== null) return;
     const account = row.merchantAccount ?? this.bank.defaultAccount;
     const link = { reference: row.reference, account };
