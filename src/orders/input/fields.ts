@@ -48,16 +48,13 @@ const money = (min: number) =>
 
 const ID = '1 to 64 letters, digits, "_", "-", ":" or "."';
 
-const id = matching(LIMITS.id, ID);
+const id = matching(LIMITS.id, `${ID}, but not ${UNNAMEABLE}`);
 
 const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on, e.g. "2026-03-01T12:00:00Z"');
 
 /** The fields of inputs as JSON carries them, over HTTP and AMQP. */
 export const fields = {
   orderId: id.describe('The id of the order, chosen by the shop'),
-  newOrderId: matching(LIMITS.newId, `${ID}, but not ${UNNAMEABLE}`).describe(
-    'The id of the order, chosen by the shop',
-  ),
   unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
   merchantId: id.describe('The id of the merchant'),
   provider: matching(LIMITS.provider, 'the name of a payment provider: 1 to 64 letters, digits, "_", "-" or "."'),
@@ -128,10 +125,11 @@ export const moduleFields = {
 } as const;
 
 /**
- * The fields of a reported payment. It may be for an attempt that was registered under older rules, or come from a
+ * The fields of a reported payment. It may be for an order or attempt that was stored under older rules, or come from a
  * provider with a wrong clock, so a payment is rejected only for values that the tables cannot store.
  */
 export const moneyFields = {
+  orderId: matching(/^[\w:.-]{1,64}$/, ID),
   provider: storable(64),
   reference: storable(LIMITS.reference),
   merchantAccount: storable(LIMITS.merchantAccount),

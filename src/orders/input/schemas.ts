@@ -12,7 +12,7 @@ const atMost = (count: number) => `must have at most ${count} entries`;
 
 /** The lines need not add up to the amount, because the shop may give discounts. */
 const orderShape = <F extends Fields, A extends z.ZodType>(of: F, attempt: A) => ({
-  id: of.newOrderId,
+  id: of.orderId,
   merchantId: of.merchantId.optional(),
   amount: of.amount,
   currency: of.currency,
@@ -200,7 +200,7 @@ export const moduleSchemas = {
   assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
   /** Its other fields are evidence. */
   payment: z.object({
-    orderId,
+    orderId: moneyFields.orderId,
     provider,
     reference,
     amount,

@@ -196,10 +196,11 @@ const DAY_MS = 86_400_000;
  * module API, options, and environment use it, and a test compares it with the CHECK constraints of the tables.
  */
 export const LIMITS = {
-  /** Ids of orders and merchants. */
-  id: /^[A-Za-z0-9_:.-]{1,64}$/,
-  /** The same without "." and "..", which a URL resolves away. Without a look-ahead, which other languages lack. */
-  newId: /^(?:[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,63}|\.[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,62}|\.\.[A-Za-z0-9_:.-]{1,62})$/,
+  /**
+   * Ids of orders and merchants, without "." and "..", which a URL resolves away; 0.2.0 took them. Without a look-ahead,
+   * which other languages lack.
+   */
+  id: /^(?:[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,63}|\.[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,62}|\.\.[A-Za-z0-9_:.-]{1,62})$/,
   provider: /^[A-Za-z0-9_.-]{1,64}$/,
   currency: /^[A-Z]{3}$/,
   idempotencyKey: /^[\x20-\x7e]{1,255}$/,

@@ -69,14 +69,21 @@ describe('the limits of the input', () => {
       );
   }
 
-  it.each(['.', '..'])('refuse the id %s for a new order, because no URL can name it', (id) => {
-    expect(isAccepted(() => checkNewOrders([order({ id })]))).toBe(false);
-    expect(newOrderSchema.safeParse({ ...order({ id }), paymentWindowMs: 1_000 }).success).toBe(false);
+  it.each(['.', '..'])('refuse the id %s of a new order and of its merchant, because no URL can name it', (id) => {
+    for (const named of [order({ id }), order({ merchantId: id })]) {
+      expect(isAccepted(() => checkNewOrders([named]))).toBe(false);
+      expect(newOrderSchema.safeParse({ ...named, paymentWindowMs: 1_000 }).success).toBe(false);
+    }
+  });
+
+  it.each(['.', '..'])('accept a payment of the order %s, which a release before took', (orderId) => {
+    const payment = { orderId, provider: 'p', reference: 'r', amount: 1, currency: 'EUR' };
+    expect(isAccepted(() => checkReportedPayment(payment))).toBe(true);
   });
 
   it.each(['...', '.a', '..a', '-', '.-', `..${'a'.repeat(62)}`])('accept the id %s', (id) => {
     expect(isAccepted(() => checkNewOrders([order({ id })]))).toBe(true);
-    expect(LIMITS.newId.test(`${id.padEnd(64, 'x')}x`)).toBe(false);
+    expect(LIMITS.id.test(`${id.padEnd(64, 'x')}x`)).toBe(false);
   });
 
   it.each(BORDERS)('are those of %s', async (_column, taken, refused, change) => {
