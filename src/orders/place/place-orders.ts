@@ -148,7 +148,7 @@ export class PlaceOrders {
     return reserveInTransaction({ database: this.database, inventory: this.inventory, skus, lockLimitMs }, place);
   }
 
-  /** Lock order: order rows, timeouts, then SKUs. */
+  /** Lock order: names of payments, order rows, timeouts, then SKUs. */
   private async placeAll(
     tx: EntityManager,
     drafts: readonly OrderDraft[],

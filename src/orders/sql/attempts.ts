@@ -10,7 +10,7 @@ import {
   type UnmatchedReason,
   WHOLE_PAYMENT_REASONS,
 } from '../model/unmatched-money';
-import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
+import { type DefaultAccounts, earlyMoney, lockPayments, mayBeUnknown, takenByOther } from './lock-orders';
 import { attemptKeys } from './order-rows';
 
 /**
@@ -82,6 +82,8 @@ export async function registerAttempt(
   attempt: PaymentAttempt,
   providers: DefaultAccounts,
 ): Promise<{ readonly hasMoney: boolean } | undefined> {
+  // The key of its row differs from that of another order if only one of the two knows the account.
+  await lockPayments(tx, database, [attempt]);
   const values = [...parameters(attempt, null), mayBeUnknown(attempt, providers)];
   const [row] = await tx.query<{ has_money: boolean }[]>(insertSql(database).register, values);
   return row && { hasMoney: row.has_money };

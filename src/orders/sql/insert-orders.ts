@@ -6,7 +6,8 @@ import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbo
 import { draftAttempt } from '../model/money';
 import { type OrderDraft, type PlacedEvent, placedEvent, placedEntry } from '../model/new-order';
 import { OrderEventLog } from '../listeners/order-listeners';
-import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './lock-orders';
+import { type PaymentAttempt } from '../model/order';
+import { type DefaultAccounts, earlyMoney, lockPayments, mayBeUnknown, takenByOther } from './lock-orders';
 
 export interface InsertedRow {
   readonly id: string;
@@ -21,6 +22,8 @@ export interface InsertedRow {
 
 export interface Insertion {
   readonly values: readonly string[];
+  /** Those whose key says too little: another order may register one with its account, or without it. */
+  readonly ambiguous: readonly PaymentAttempt[];
   readonly events: ReadonlyMap<string, PlacedEvent>;
 }
 
@@ -47,12 +50,15 @@ export class InsertOrders {
   prepare(drafts: readonly OrderDraft[]): Insertion {
     const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
     const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
-    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap((draft) => attemptJson(draft, this.providers))];
-    return { values: json.map((values) => JSON.stringify(values)), events };
+    const attempts = drafts.flatMap(attemptOf);
+    const json = [orders, drafts.flatMap(lineJson), attempts.map((one) => attemptJson(one, this.providers))];
+    const ambiguous = attempts.filter((one) => mayBeUnknown(one, this.providers));
+    return { values: json.map((values) => JSON.stringify(values)), ambiguous, events };
   }
 
   /** Returns the orders that did not exist. Their events are written, and are still to be told to the listeners. */
-  async execute(tx: EntityManager, { values, events }: Insertion): Promise<InsertedRow[]> {
+  async execute(tx: EntityManager, { values, ambiguous, events }: Insertion): Promise<InsertedRow[]> {
+    if (ambiguous.length > 0) await lockPayments(tx, this.database, ambiguous);
     const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(this.insertSql, [...values]);
     if (events.size > 0) announceAfterCommit(tx);
     return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
@@ -126,24 +132,23 @@ function lineJson(draft: OrderDraft): object[] {
   }));
 }
 
-function attemptJson(draft: OrderDraft, providers: DefaultAccounts): object[] {
-  const { attempt, currency } = draft.input;
-  if (!attempt) return [];
-  const drafted = draftAttempt({ id: draft.id, amount: draft.amount, currency }, attempt, new Date(0));
-  const { provider, reference, merchantAccount, status, timeExpire } = drafted;
-  return [
-    {
-      order_id: draft.id,
-      provider,
-      reference,
-      merchant_account: merchantAccount ?? '',
-      may_be_unknown: mayBeUnknown(drafted, providers),
-      status,
-      amount: drafted.amount.toString(),
-      currency: drafted.currency,
-      time_expire: timeExpire,
-    },
-  ];
+function attemptOf({ id, amount, input: { attempt, currency } }: OrderDraft): PaymentAttempt[] {
+  return attempt ? [draftAttempt({ id, amount, currency }, attempt, new Date(0))] : [];
+}
+
+function attemptJson(attempt: PaymentAttempt, providers: DefaultAccounts): object {
+  const { orderId, provider, reference, merchantAccount, status, amount, currency, timeExpire } = attempt;
+  return {
+    order_id: orderId,
+    provider,
+    reference,
+    merchant_account: merchantAccount ?? '',
+    may_be_unknown: mayBeUnknown(attempt, providers),
+    status,
+    amount: amount.toString(),
+    currency,
+    time_expire: timeExpire,
+  };
 }
 
 /** SQL: an instant as JSON carries it. */

@@ -184,11 +184,11 @@ describe('money that was reported before its order or its attempt existed', () =
   it('is found in spite of a notification that is stored while its attempt is being registered', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, autoClose: false })]);
-    await shop.dataSource.transaction(async (tx) => {
+    const crossing = await shop.dataSource.transaction(async (tx) => {
       await shop.register.execute({ orderId: id, ...attempt('crossing') }, { tx });
-      // Neither of the two transactions sees what the other writes.
-      await notifiedFirst('crossing');
+      return [notifiedFirst('crossing')];
     });
+    await Promise.all(crossing);
     expect(await timeoutsOf(shop, id)).toHaveLength(1);
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('PAID');

@@ -5,6 +5,7 @@ import { type Notification, type NotificationReader } from '../../../src/payment
 import { type FakeProvider } from './fake-provider';
 import { paymentSteps } from './payment-steps';
 import { eraseOrder } from './forget-order';
+import { until } from '../../support/until';
 import { fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 type Changeable = FakeProvider & { defaultAccount?: string; notifications?: NotificationReader };
@@ -62,6 +63,13 @@ describe('a payment whose merchant account was not known when its attempt was re
     (await shop.readOrder.execute(id))?.attempts.map((one) => `${one.merchantAccount ?? '-'} ${one.status}`);
   const textsOf = async (sql: string, values: readonly unknown[]): Promise<string[]> =>
     (await shop.dataSource.query<{ text: string }[]>(sql, [...values])).map(({ text }) => text);
+  const isBlocked = async (): Promise<boolean> =>
+    (
+      await textsOf(
+        `SELECT query AS text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        [],
+      )
+    ).length > 0;
   const refundsOf = (id: string) => textsOf(`SELECT reference AS text FROM ${SCHEMA}.refund WHERE order_id = $1`, [id]);
   const openOf = (reference: string) =>
     textsOf(
@@ -128,6 +136,31 @@ describe('a payment whose merchant account was not known when its attempt was re
     knowDefault(undefined);
     expect(await register(second, 'with-account')).toMatchObject({ code: 'ATTEMPT_EXISTS' });
     expect(await attemptsOf(first)).toEqual(['- OPEN']);
+  });
+
+  describe.each([
+    ['none, then an account', undefined, 'main'],
+    ['an account, then none', 'main', undefined],
+    ['none, twice', undefined, undefined],
+  ])('that two orders register at the same moment (%s)', (what, first, second) => {
+    const place = async (reference: string, merchantAccount?: string) =>
+      (await shop.place.execute([newOrder({ attempt: { ...attempt(reference), merchantAccount } })]))[0];
+
+    it.each([
+      ['later', register],
+      ['as it is placed', async (_id: string, reference: string, account?: string) => place(reference, account)],
+    ])('belongs to the first of them: the second registers it %s', async (how, registerSecond) => {
+      const [reference, one, other] = [`moment-${what}-${how}`, await placed(), await placed()];
+      const registered = { orderId: one, ...attempt(reference), merchantAccount: first };
+      let rival: Promise<unknown> = Promise.resolve();
+      await shop.dataSource.transaction(async (tx) => {
+        expect(await shop.register.execute(registered, { tx })).toMatchObject({ outcome: 'registered' });
+        let hasEnded = false;
+        rival = registerSecond(other, reference, second).finally(() => (hasEnded = true));
+        await until(async () => hasEnded || (await isBlocked()));
+      });
+      expect(await rival).toMatchObject({ outcome: 'rejected', code: 'ATTEMPT_EXISTS' });
+    });
   });
 
   it('pays at most one of two orders for which the previous release has registered it', async () => {
