@@ -178,6 +178,8 @@ export type Notification =
       readonly type: 'CHARGEBACK';
       readonly reference: string;
       readonly merchantAccount?: string;
+      /** Which of several payments under the reference. Absent: the first. */
+      readonly transactionId?: string;
       /** In minor units of `currency`. */
       readonly amount: bigint;
       /** ISO 4217, upper case. */

@@ -17,11 +17,12 @@ import { OrderStore } from '../sql/order-store';
 import { RefundRows } from '../unmatched/refunds';
 import { type UnmatchedMoney } from '../model/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout, accountOf } from '../model/new-order';
-import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../model/order';
+import { accountOfAttempt, isOtherPayment, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { paymentFound } from '../model/reported-payment';
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
 type Chargeback = Extract<Notification, { type: 'CHARGEBACK' }>;
+type Named = Pick<Chargeback, 'reference' | 'merchantAccount' | 'transactionId'>;
 
 /**
  * Processes the notifications of providers: verifies them, books them like any reported payment, and answers in the
@@ -97,12 +98,11 @@ export class HandleWebhook {
    */
   private async refuse(names: PaymentNames, stated: Paid, problem: string): Promise<void> {
     this.logger.error(`a notification of ${names.provider} about ${names.reference} states no valid money: ${problem}`);
-    const named = { ...names, transactionId: storableText(String(stated.transactionId)) };
-    const found = await this.store.findAttempt(named);
-    const attempt = found && isLinkedByReport(found, named) ? undefined : found;
+    const found = await this.store.findAttempt(names);
+    const attempt = found && isLinkedByReport(found, names) ? undefined : found;
     const evidence = { ...stated.evidence, problem };
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
-    await this.keepForPerson({ ...named, ...why, ...storableMoney({ ...stated, evidence }, false) });
+    await this.keepForPerson({ ...names, ...why, ...storableMoney({ ...stated, evidence }, false) });
     if (attempt) await this.lookUp(attempt);
   }
 
@@ -149,10 +149,13 @@ export class HandleWebhook {
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
   private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
     const attempt = await this.store.findAttempt(names);
+    // It may be one that is told only later, and then has an attempt of that name.
+    const own = attempt && isOtherPayment(attempt, names) ? names.transactionId : null;
     const { provider, reference, merchantAccount } = attempt ?? names;
     // Of what is only reported, the provider does not know the id.
-    const { transactionId } = attempt?.paidSource === 'provider' ? attempt : names;
-    const key = { provider, reference, merchantAccount, transactionId, orderId: attempt?.orderId ?? null };
+    const { transactionId } = attempt?.paidSource === 'provider' && own === null ? attempt : names;
+    const orderId = attempt?.orderId ?? null;
+    const key = { provider, reference: own ?? reference, merchantAccount, transactionId, orderId };
     await this.keepForPerson({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
   }
 
@@ -197,12 +200,10 @@ export class HandleWebhook {
     await this.keepForPerson({ ...names, ...refunded, reason: 'refund-failed', evidence });
   }
 
-  private namesOf(
-    provider: string,
-    { reference, merchantAccount }: { readonly reference: string; readonly merchantAccount?: string },
-  ): PaymentNames {
+  private namesOf(provider: string, { reference, merchantAccount, transactionId }: Named): PaymentNames {
     const account = accountOf({ provider, merchantAccount }, this.providers);
-    return { provider, reference: storableText(reference), merchantAccount: account, transactionId: null };
+    const own = transactionId === undefined ? null : storableText(String(transactionId));
+    return { provider, reference: storableText(reference), merchantAccount: account, transactionId: own };
   }
 }
 

@@ -101,7 +101,7 @@ function keepSql(schema: string, writesEvents: boolean): string {
              (${reasonsSql(HELD_MONEY_REASONS)}) OR o.reason = 'unknown-order' AND (${isOther} OR ${isVouched}) AND ${isOfOrder}
              OR o.reason = 'attempt-mismatch' AND (${isOther} OR ${isVouched} OR NOT ${isOfOrder})))`;
   // Such as that it is lost now.
-  const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
+  const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence AND ${isSame})`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
   const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain} OR ${IS_MORE}) AND ${isSame})`;
   const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;

@@ -83,6 +83,7 @@ const disputeObject = z.object({
   amount,
   currency,
   payment_intent: z.string().regex(/^pi_/),
+  charge: id.optional().catch(undefined),
   reason: z.string(),
   status: z.string(),
   evidence_details: z.object({ due_by: instant.nullish() }).nullish(),
@@ -295,11 +296,12 @@ function refunded(event: StripeEvent): Notification {
 function disputed(event: StripeEvent): Notification {
   const parsed = disputeObject.safeParse(event.data.object);
   if (!parsed.success) return ignored(`object of event ${event.type} is not a dispute of a payment intent`);
-  const { id, payment_intent: reference, amount, currency, reason, status, evidence_details: details } = parsed.data;
+  const { id, payment_intent: reference, charge, amount, currency, reason, status, evidence_details } = parsed.data;
   if (event.type === 'charge.dispute.closed' && status !== 'lost') return ignored(`dispute ${id} ended: ${status}`);
-  const dueBy = details?.due_by ? { evidenceDueBy: details.due_by.toISOString() } : {};
+  const dueBy = evidence_details?.due_by ? { evidenceDueBy: evidence_details.due_by.toISOString() } : {};
   const evidence = { ...evidenceOf(event), dispute: id, disputeReason: reason, disputeStatus: status, ...dueBy };
-  return { type: 'CHARGEBACK', reference, amount, currency, evidence };
+  const which = charge === undefined ? {} : { transactionId: charge };
+  return { type: 'CHARGEBACK', reference, ...which, amount, currency, evidence };
 }
 
 function evidenceOf({ id, type, created }: StripeEvent): PaymentEvidence {

@@ -16,11 +16,10 @@ describe('a chargeback', () => {
     reference: string,
     amount = 1_999n,
     disputeStatus = 'needs_response',
-    merchantAccount?: string,
+    more: { merchantAccount?: string; transactionId?: string } = {},
   ): Promise<void> {
     const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent', disputeStatus };
-    const account = merchantAccount === undefined ? {} : { merchantAccount };
-    await post(desk, { type: 'CHARGEBACK', reference, ...account, amount, currency: 'EUR', evidence });
+    await post(desk, { type: 'CHARGEBACK', reference, ...more, amount, currency: 'EUR', evidence });
   }
 
   it('is told to a person once, and leaves the order and its other money as they are', async () => {
@@ -167,7 +166,7 @@ describe('a chargeback', () => {
     'that is known by the %s keeps a second payment, whatever is purged after it is settled',
     async (what, named, account) => {
       const name = (reference: string): string => `${reference}-${what.length}`;
-      await takes(name(named), 1_999n, 'needs_response', account);
+      await takes(name(named), 1_999n, 'needs_response', account === undefined ? {} : { merchantAccount: account });
       const id = await desk.placed({ attempt: desk.attempt(name('c-purged')) });
       await desk.shop.register.execute({ orderId: id, ...desk.attempt(name('c-second')) });
       await desk.confirm(id, name('c-purged'));
@@ -182,6 +181,45 @@ describe('a chargeback', () => {
       ]);
     },
   );
+
+  describe('of one of several payments under one reference', () => {
+    const told = async (reference: string, ...ids: string[]): Promise<string> => {
+      const id = await desk.placed({ amount: 2_000, attempt: desk.attempt(reference) });
+      for (const transactionId of ids) {
+        const money = { amount: 1_000n, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} };
+        await post(desk, { type: 'PAID', reference, ...money });
+      }
+      return id;
+    };
+
+    const chargebacksOf = async (reference: string) =>
+      (await desk.openOf(reference)).filter(({ reason }) => reason === 'chargeback');
+
+    it('names the first, unless it has the transaction id of another', async () => {
+      const id = await told('c-static', 's-1', 's-2');
+      expect(await desk.attemptsOf(id)).toEqual(['c-static PAID', 's-2 PAID']);
+      await takes('c-static', 1_000n, 'needs_response', { transactionId: 's-2' });
+      expect(await chargebacksOf('c-static')).toEqual([]);
+      expect(await chargebacksOf('s-2')).toMatchObject([{ orderId: id, evidence: { transactionId: 's-2' } }]);
+      await takes('c-static', 1_000n);
+      expect(await chargebacksOf('c-static')).toMatchObject([{ orderId: id, evidence: { transactionId: 's-1' } }]);
+    });
+
+    it('does not name the first if it has the transaction id of one that is told only later', async () => {
+      const id = await told('c-ahead', 'a-1');
+      await takes('c-ahead', 1_000n, 'needs_response', { transactionId: 'a-2' });
+      expect(await chargebacksOf('c-ahead')).toEqual([]);
+      expect(await chargebacksOf('a-2')).toMatchObject([{ orderId: id, evidence: { transactionId: 'a-2' } }]);
+    });
+
+    it('does not hide that of another one, if nobody has registered the reference', async () => {
+      for (const transactionId of ['n-1', 'n-2', 'n-1']) {
+        await takes('c-nobody', 1_000n, 'needs_response', { transactionId });
+      }
+      const rows = [...(await chargebacksOf('c-nobody')), ...(await chargebacksOf('n-2'))];
+      expect(rows).toMatchObject([{ evidence: { transactionId: 'n-1' } }, { evidence: { transactionId: 'n-2' } }]);
+    });
+  });
 
   it('of a payment that nobody registered is told, too', async () => {
     await takes('c-unknown');

@@ -92,14 +92,24 @@ describe('StripeWebhooks', () => {
     ['charge.dispute.funds_withdrawn', 'under_review'],
     ['charge.dispute.closed', 'lost'],
   ])('%s, %s, is a CHARGEBACK', async (type, status) => {
-    expect(await send(anEvent(type, { ...dispute, status }))).toEqual({
+    expect(await send(anEvent(type, { ...dispute, charge: 'ch_1', status }))).toEqual({
       ...{ type: 'CHARGEBACK', reference: 'pi_1', merchantAccount: 'shop', amount: 500n, currency: 'EUR' },
+      transactionId: 'ch_1',
       evidence: {
         ...{ event: 'evt_1', eventType: type, eventCreated: '2026-01-01T00:01:40.000Z', dispute: 'dp_1' },
         ...{ disputeReason: 'fraudulent', disputeStatus: status, evidenceDueBy: '2026-01-09T23:06:40.000Z' },
       },
     });
   });
+
+  it.each([undefined, { id: 'ch_1' }])(
+    'charge.dispute.created of the charge %j names the payment intent',
+    async (charge) => {
+      const told = await send(anEvent('charge.dispute.created', { ...dispute, charge }));
+      expect(told).toMatchObject({ type: 'CHARGEBACK', reference: 'pi_1' });
+      expect(told).not.toHaveProperty('transactionId');
+    },
+  );
 
   it.each<[string, object]>([
     ['charge.dispute.closed', { ...dispute, status: 'won' }],
