@@ -98,10 +98,15 @@ export class ModelStore {
 
   /** The attempt that these names mean; one that has the reference before one that knows it as its transaction. */
   findAttempt(names: PaymentNames): PaymentAttempt | undefined {
+    const meant = this.meantBy(names);
+    return meant?.status === 'DUPLICATE' ? (this.meantBy(meant) ?? meant) : meant;
+  }
+
+  private meantBy(names: PaymentNames): PaymentAttempt | undefined {
     const attempts = this.all().flatMap((order) => order.attempts);
     const isMeant = (attempt: PaymentAttempt): boolean =>
       this.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
-    const holders = attempts.filter((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+    const holders = attempts.filter((attempt) => hasItsId(attempt) && isSamePayment(attempt, names));
     if (this.knowsAccounts) return meantAttempt([...attempts.filter(isMeant), ...holders], names);
     return attempts.find(isMeant) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
   }
@@ -125,7 +130,7 @@ export class ModelStore {
   /** src/orders/sql/lock-orders.ts. A second payment under one reference is asked for under its first name, too. */
   samePayments(names: PaymentNames & Pick<Money, 'secondOf'>, orderId?: string): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
-      isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
+      isSameAttempt(one, names) || isNamed(one, names) || (hasItsId(one) && isSamePayment(one, names));
     const isUnowned = ({ source, reason, handling }: UnmatchedRow): boolean =>
       source === 'provider' && reason === 'unknown-order' && handling === 'kept';
     const rows = this.unmatched.all().filter((row) => isUnowned(row) && isSamePayment(row, names));
@@ -361,6 +366,10 @@ export class ModelStore {
 }
 
 /** It is registered under the name that the payment has at its provider. */
+function hasItsId(attempt: PaymentAttempt): boolean {
+  return isBooked(attempt) || attempt.status === 'DUPLICATE';
+}
+
 function isNamed(attempt: PaymentAttempt, { transactionId, ...key }: PaymentNames): boolean {
   return attempt.registered && transactionId !== null && isSameAttempt(attempt, { ...key, reference: transactionId });
 }

@@ -301,8 +301,8 @@ function othersOf(
  * attempt must be closed at its provider: at the deadline, or by the payment watch of an ended order.
  */
 function withoutPayment({ status }: LockedOrder, other: PaymentAttempt, money: Money): PaymentAttempt {
-  const isSaid =
-    isSameAttempt(other, money) || other.reference === money.transactionId || other.paidSource === 'provider';
+  if (isSameAttempt(other, money)) return { ...emptied(other, 'DUPLICATE'), transactionId: money.transactionId };
+  const isSaid = other.reference === money.transactionId || other.paidSource === 'provider';
   return isSaid ? emptied(other, 'DUPLICATE') : released(status, other);
 }
 
@@ -313,8 +313,11 @@ export function released(status: LockedOrder['status'], attempt: PaymentAttempt)
 }
 
 function emptied(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt {
-  const nothing = { paidAmount: null, paidCurrency: null, paidAt: null, transactionId: null, paidSource: null };
-  return { ...withStatus(attempt, status), ...nothing };
+  // What the provider says of the payment may name it by this id alone.
+  const isName = status === 'DUPLICATE' && attempt.paidSource === 'provider';
+  const transactionId = isName ? attempt.transactionId : null;
+  const nothing = { paidAmount: null, paidCurrency: null, paidAt: null, paidSource: null };
+  return { ...withStatus(attempt, status), ...nothing, transactionId };
 }
 
 function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {

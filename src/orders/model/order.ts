@@ -228,15 +228,16 @@ export function findAttempt<T extends AttemptName>(attempts: readonly T[], name:
 }
 
 /**
- * The attempt that a provider means by these names: the one with the reference, unless the provider has confirmed this very
- * transaction for another one.
+ * The attempt that a provider means by these names: the one with the reference, if its order registered it or the provider
+ * has confirmed it, unless the provider has confirmed this very transaction for another one.
  */
 export function meantAttempt(attempts: readonly PaymentAttempt[], names: PaymentNames): PaymentAttempt | undefined {
   const known = findAttempt(attempts, names);
   const holders = attempts.filter((one) => isBooked(one) && !isOtherPayment(one, names));
   const certain = holders.find(({ paidSource }) => paidSource === 'provider');
-  if (known && isOtherPayment(known, names)) return certain ?? known;
-  return known ?? certain ?? holders[0];
+  const isOwn = known && known.status !== 'DUPLICATE' && (known.registered || known.paidSource === 'provider');
+  if (isOwn && !isOtherPayment(known, names)) return known;
+  return certain ?? known ?? holders[0] ?? attempts.find(({ status }) => status === 'DUPLICATE');
 }
 
 /** An account that is not known may be any: a payment must not count twice because one of two sources knew less. */
@@ -267,7 +268,8 @@ export const ATTEMPT_STATUSES = [
  * - `PAID`: the money is received.
  * - `CLOSED`: takes no more money.
  * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
- * - `DUPLICATE`: another name of a payment that another attempt holds, according to the provider.
+ * - `DUPLICATE`: another name of a payment that another attempt holds, according to the provider. Its transaction id, too,
+ *   is the provider's.
  * - `SETTLED`: a person has dealt with the money outside of this system. It counts as none until a person reopens it.
  */
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];

@@ -148,7 +148,8 @@ export class HandleWebhook {
 
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
   private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
-    const attempt = await this.store.findAttempt(names);
+    const found = await this.store.findAttempt(names);
+    const attempt = found && isLinkedByReport(found, names) ? undefined : found;
     // It may be one that is told only later, and then has an attempt of that name.
     const own = attempt && isOtherPayment(attempt, names) ? names.transactionId : null;
     const { provider, reference, merchantAccount } = attempt ?? names;

@@ -253,8 +253,8 @@ const rowsSql = statements((schema) => {
         JOIN ${table} p ON p.provider = a.provider AND p.evidence->>'reference' = a.reference
        WHERE a.order_id = $1 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' AND ${isItsAccount}`,
     chargedBack: `
-      SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}, ${table} p
-       WHERE ${isChargebackOf('n', 'n.transaction', 'n.account')}`,
+      SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account
+        FROM ${named}, ${chargebacksOf(schema, 'n', 'n.transaction', 'n.account')} p`,
     settled: `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -274,7 +274,7 @@ export function chargebackSince(schema: string, isItsFailure: string): string {
   const isIts = '(a.reference, a.merchant_account) = (r.reference, r.merchant_account)';
   return `
                SELECT 1 FROM ${schema}.payment_attempt a
-                 JOIN ${schema}.unmatched_payment p ON ${isChargebackOf('a', 'a.transaction_id', 'a.merchant_account')}
+                 CROSS JOIN ${chargebacksOf(schema, 'a', 'a.transaction_id', 'a.merchant_account')} p
                 WHERE a.order_id = r.order_id AND a.provider = r.provider
                       AND (${isIts} OR r.reason IN ('surplus', 'overpaid') AND a.status = 'PAID')
                       AND (r.reason <> 'operator' OR p.created_at >= r.created_at)
@@ -291,10 +291,22 @@ export function isAboutSql(n: string): string {
              AND p.merchant_account = ${n}.merchant_account AND p.order_id = ${n}.order_id`;
 }
 
-/** SQL: p is a chargeback of the payment n, under any of its names. An account that is not known may be any. */
-function isChargebackOf(n: string, transaction: string, account: string): string {
-  return `p.provider = ${n}.provider AND p.reference IN (${n}.reference, ${transaction}) AND p.reason = 'chargeback'
-             AND (p.merchant_account = ${account} OR '' IN (p.merchant_account, ${account}))`;
+/**
+ * SQL: the chargebacks of the payment n under any of its names, also under those of attempts that became other names of it.
+ * An account that is not known may be any.
+ */
+function chargebacksOf(schema: string, n: string, transaction: string, account: string): string {
+  const own = `(${n}.reference, ${transaction})`;
+  return `LATERAL (
+           SELECT p.* FROM (
+             SELECT unnest(ARRAY[${n}.reference, ${transaction}]) AS reference
+             UNION
+             SELECT unnest(ARRAY[d.reference, d.transaction_id]) FROM ${schema}.payment_attempt d
+              WHERE d.provider = ${n}.provider AND d.status = 'DUPLICATE'
+                    AND (d.reference IN ${own} OR d.transaction_id IN ${own})) name
+             JOIN ${schema}.unmatched_payment p USING (reference)
+            WHERE p.provider = ${n}.provider AND p.reason = 'chargeback'
+                  AND (p.merchant_account = ${account} OR '' IN (p.merchant_account, ${account})))`;
 }
 
 function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {

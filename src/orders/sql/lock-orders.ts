@@ -170,6 +170,7 @@ const sameSql = statements((schema) => {
   const account = `COALESCE(a.resolved_account, a.merchant_account)`;
   const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
   const isBooked = `a.status IN (${BOOKED_SQL})`;
+  const hasItsId = `a.status IN (${BOOKED_SQL}, 'DUPLICATE')`;
   const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
   const unowned = `${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND (n.account = '' OR p.merchant_account IN ('', n.account))
@@ -188,9 +189,9 @@ const sameSql = statements((schema) => {
           UNION ALL
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND (${isBooked} OR a.registered)
           UNION ALL
-          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.reference AND ${isBooked}
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.reference AND ${hasItsId}
           UNION ALL
-          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${hasItsId}
           OFFSET 0) x) found) AS attempts, (
         SELECT json_agg(DISTINCT to_jsonb(p)) FROM ${NAMED}, LATERAL (
           SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.reference IN (n.reference, n.transaction)

@@ -203,7 +203,10 @@ export class OrderStore {
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
   async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
     const { attempts } = await this.samePayments(this.database.dataSource, [names]);
-    return meantAttempt(attempts, names);
+    const meant = meantAttempt(attempts, names);
+    if (meant?.status !== 'DUPLICATE') return meant;
+    // The payment may be known by the other name of this one.
+    return meantAttempt((await this.samePayments(this.database.dataSource, [meant])).attempts, meant);
   }
 
   /** Gives attempts that hold no money to another order. Both orders are locked. */

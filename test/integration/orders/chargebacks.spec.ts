@@ -1,6 +1,6 @@
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { post } from './post-notification';
-import { eventsOf, purgeOf, SCHEMA, settleUntilDone } from './shop';
+import { eventsOf, purgeOf, reconcile, SCHEMA, settleUntilDone } from './shop';
 
 const DAY_MS = 86_400_000;
 
@@ -218,6 +218,78 @@ describe('a chargeback', () => {
       }
       const rows = [...(await chargebacksOf('c-nobody')), ...(await chargebacksOf('n-2'))];
       expect(rows).toMatchObject([{ evidence: { transactionId: 'n-1' } }, { evidence: { transactionId: 'n-2' } }]);
+    });
+  });
+
+  describe('of a payment that the provider names in several ways', () => {
+    /** The provider says that the payment under this reference has this id. */
+    const named = (orderId: string, reference: string, transactionId: string) => {
+      const money = { orderId, ...desk.attempt(reference), amount: 1_999, currency: 'EUR', transactionId };
+      return desk.shop.markPaid.confirm(money, { cause: 'notify' }, { account: null });
+    };
+    const reported = (orderId: string, reference: string, transactionId?: string) =>
+      desk.shop.markPaid.execute({
+        orderId,
+        ...desk.attempt(reference),
+        amount: 1_999,
+        currency: 'EUR',
+        transactionId,
+      });
+    /** An order that was canceled, so that what comes late is refunded. */
+    const cancelled = async (reference: string): Promise<string> => {
+      const id = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.shop.cancel.execute({ orderId: id });
+      await settleUntilDone(desk.shop, [id]);
+      expect(await desk.statusOf(id)).toBe('CANCELLED');
+      return id;
+    };
+
+    it.each([
+      ['the id of the first name', 'ch_'],
+      ['the second name', 'cs_'],
+    ])('keeps it from being refunded if it comes first, under %s', async (what, prefix) => {
+      const name = (kind: string): string => `${kind}${what.length}`;
+      const id = await cancelled(name('cs_'));
+      await takes(name(prefix));
+      await named(id, name('pi_'), name('ch_'));
+      await named(id, name('cs_'), name('pi_'));
+      expect(await desk.attemptsOf(id)).toEqual([`${name('cs_')} PAID`, `${name('pi_')} DUPLICATE`]);
+      expect(await desk.rowsOf(name('cs_'))).toContain('late kept');
+    });
+
+    it.each(['ch_then', 'pi_then', 'cs_then'])('names its order if it comes later, under %s', async (name) => {
+      const [cs, pi] = [`cs_then-${name}`, `pi_then-${name}`];
+      const id = await desk.placed({ attempt: desk.attempt(cs) });
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt(`again-${name}`) });
+      await named(id, pi, `ch_then-${name}`);
+      await named(id, cs, pi);
+      await takes(`${name}-${name}`);
+      expect(await desk.openOf(cs)).toMatchObject([{ reason: 'chargeback', orderId: id }]);
+      await named(id, `again-${name}`, `t-again-${name}`);
+      expect(await desk.rowsOf(`again-${name}`)).toEqual(['surplus kept']);
+    });
+
+    it.each(['pi_lost', 'ch_lost'])('names the order that has it, not one that lost it, under %s', async (name) => {
+      const [cs, pi] = [`cs_lost-${name}`, `pi_lost-${name}`];
+      const claimant = await desk.placed();
+      await reported(claimant, pi);
+      await named(claimant, pi, `ch_lost-${name}`);
+      const rightful = await desk.placed({ attempt: desk.attempt(cs) });
+      expect(await named(rightful, cs, pi)).toMatchObject({ outcome: 'paid' });
+      await reconcile(desk.shop, claimant);
+      expect(await desk.attemptsOf(claimant)).toEqual([`${pi} DUPLICATE`]);
+      await takes(`${name}-${name}`);
+      expect(await desk.openOf(cs)).toMatchObject([{ reason: 'chargeback', orderId: rightful }]);
+    });
+
+    it('names no order that has its id only by a report, and keeps it from being refunded', async () => {
+      const claimant = await desk.placed({ attempt: desk.attempt('c-claims') });
+      const rightful = await cancelled('c-rightful');
+      await reported(claimant, 'c-claims', 'c-id');
+      await takes('c-id');
+      expect(await desk.openOf('c-id')).toMatchObject([{ reason: 'chargeback', orderId: null }]);
+      await named(rightful, 'c-rightful', 'c-id');
+      expect(await desk.rowsOf('c-rightful')).toContain('late kept');
     });
   });
 

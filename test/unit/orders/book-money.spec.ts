@@ -76,7 +76,10 @@ describe('booking a payment', () => {
     const twice = [paid({ transactionId: 't-1' }), paid({ reference: 'a-2', transactionId: 't-1' })];
     const { after: once } = bookMoney(order({ attempts: twice }), money({ transactionId: 't-1' }));
     expect(statuses(once.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
+    const idsOf = (attempts: readonly PaymentAttempt[]) => attempts.map(({ transactionId }) => transactionId);
+    expect(idsOf(once.attempts)).toEqual(['t-1', 't-1']);
     const open = bookMoney(order({ attempts: [attempt(), paid({ reference: 'a-2', paidSource: 'report' })] }), told);
+    expect(idsOf(open.after.attempts)).toEqual(['a-2', null]);
     expect(statuses(open.after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
   });
 
