@@ -100,7 +100,7 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept' AND (o.reason IN
              (${reasonsSql(HELD_MONEY_REASONS)}) OR o.reason = 'unknown-order' AND (${isOther} OR ${isVouched}) AND ${isOfOrder}
              OR o.reason = 'attempt-mismatch' AND (${isOther} OR ${isVouched} OR NOT ${isOfOrder})))`;
-  // Such as that it is lost now.
+  // Such as that it is lost now, which a person who began a refund before did not know.
   const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence AND ${isSame})`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
   const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain} OR ${IS_MORE}) AND ${isSame})`;
@@ -112,6 +112,7 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isForAnother = `(o.order_id <> EXCLUDED.order_id AND ${isSame} AND NOT ${otherOrders} @> to_jsonb(EXCLUDED.order_id)
              AND jsonb_array_length(${otherOrders}) < ${MAX_OTHER_ORDERS})`;
   const withOther = `o.evidence || jsonb_build_object('${OTHER_ORDERS}', ${otherOrders} || to_jsonb(EXCLUDED.order_id))`;
+  const resolved = ['resolved_at', 'resolved_by', 'resolution'];
   const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
   const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
@@ -134,9 +135,8 @@ function keepSql(schema: string, writesEvents: boolean): string {
         DO UPDATE
            SET order_id = ${orderIdOf(isSame, `${isVouched} OR ${isLeftAgain}`)},
                handling = CASE WHEN ${isEscalated} OR ${isReopened} THEN 'kept' ELSE o.handling END,
-               resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
-               resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
-               resolution = CASE WHEN NOT (${isReopened}) THEN o.resolution END,
+               ${resolved.map((column) => `${column} = CASE WHEN NOT (${isReopened}) THEN o.${column} END`).join(', ')},
+               created_at = CASE WHEN ${isNews} THEN clock_timestamp() ELSE o.created_at END,
                evidence = CASE WHEN ${isTold} THEN EXCLUDED.evidence WHEN ${isForAnother} THEN ${withOther} ELSE o.evidence END,
                ${['amount', 'currency', 'source'].map((column) => `${column} = CASE WHEN ${isTold} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
          -- Another payment changes nothing, and is returned: what was committed meanwhile is seen only here.

@@ -27,6 +27,7 @@ export interface UnmatchedPayment {
   /** Who says that it was paid. */
   readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
+  /** When it was told first; of a chargeback, when the bank was last heard of. */
   readonly createdAt: Date;
   /** When, by whom, and why it was settled or assigned. Null: an operator has not handled it. */
   readonly resolvedAt: Date | null;

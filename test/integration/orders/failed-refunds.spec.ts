@@ -176,8 +176,8 @@ describe('a refund that fails after it succeeded', () => {
       expect([await desk.statusOf(id), await desk.openOf('f-later')]).toEqual(['CLOSED_REFUNDED', []]);
     });
 
-    const chargeback = (reference: string) =>
-      post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+    const chargeback = (reference: string, evidence: Readonly<Record<string, string>> = {}) =>
+      post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence });
     const settle = async (reference: string, reason: string): Promise<void> => {
       const row = (await desk.openOf(reference)).find((one) => one.reason === reason);
       await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won, or lost' }, { by: { actor: 'anna' } });
@@ -227,6 +227,21 @@ describe('a refund that fails after it succeeded', () => {
       await desk.confirm(id, 'f-informed');
       await desk.shop.refund.execute({ orderId: id, ...desk.attempt('f-informed'), reason: 'agreed' }, { by: ANNA });
       expect([await run(id), askedFor('f-informed').length]).toEqual([{ type: 'done' }, 1]);
+    });
+
+    it.each(['kept', 'settled'])('is held if the bank goes on after a person has begun it: %s', async (handling) => {
+      const reference = `f-between-${handling}`;
+      const id = await desk.closed({ attempt: desk.attempt(reference), merchantId: 'keeper' });
+      await desk.confirm(id, reference);
+      await chargeback(reference, { disputeStatus: 'warning_needs_response' });
+      if (handling === 'settled') await settle(reference, 'chargeback');
+      await desk.shop.refund.execute({ orderId: id, ...desk.attempt(reference), reason: 'agreed' }, { by: ANNA });
+      await chargeback(reference, { disputeStatus: 'needs_response' });
+      await chargeback(reference, { disputeStatus: 'needs_response' });
+      expect([await run(id), askedFor(reference)]).toEqual([held, []]);
+      expect(await desk.rowsOf(reference)).toContain('chargeback kept');
+      await settle(reference, 'chargeback');
+      expect([await run(id), askedFor(reference).length]).toEqual([{ type: 'done' }, 1]);
     });
 
     it('has a reason of its own if it was too much of a payment that its order keeps', async () => {
