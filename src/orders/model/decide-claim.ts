@@ -31,8 +31,9 @@ export const ADOPTION_MS = 15 * 60_000;
 
 /**
  * Pure: decides whether an order takes a payment. A report yields to any other order: its transaction id never names an
- * attempt that another order registered. The provider's word about an attempt that this order registered outranks what
- * was only reported elsewhere, and so does a person's decision. Money that came long before the order is not for it.
+ * attempt that another order registered, and it never takes what the provider has told of one. The provider's word about
+ * an attempt that this order registered outranks what was only reported elsewhere, and so does a person's decision. Money
+ * that came long before the order is not for it.
  *
  * @param known what is known under the names of this payment.
  */
@@ -46,6 +47,7 @@ export function decideClaim(
   const others = othersWith(order, money, known);
   const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
   if (!wasBooked && !money.isAssigned && unownedOf(money, known).some((one) => isTooOld(one, order))) return 'refused';
+  if (isToldOfOther(order, money, known)) return 'refused';
   if (holders.length === 0) return !wasBooked && isSecondOfSettled(order, money) ? 'disputed' : 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
@@ -64,6 +66,16 @@ export function othersWith(
   { attempts }: Pick<SamePayments, 'attempts'>,
 ): PaymentAttempt[] {
   return attempts.filter((other) => other.orderId !== id && isSamePayment(other, money));
+}
+
+/** Pure: whether a report names what the provider has told of an attempt of another order, which has not booked it yet. */
+export function isToldOfOther(
+  { id }: Pick<LockedOrder, 'id'>,
+  money: Money,
+  known: Pick<SamePayments, 'unowned'>,
+): boolean {
+  const isOthers = ({ orderIds = [] }: UnownedMoney): boolean => orderIds.some((one) => one !== id);
+  return money.source === 'report' && unownedOf(money, known).some(isOthers);
 }
 
 /** A settled report does not say which of several payments under its reference the person has settled. */
@@ -150,6 +162,15 @@ export interface UnownedMoney extends PaymentNames {
   readonly evidence: Readonly<Record<string, unknown>>;
   /** When it was told of first. */
   readonly createdAt: Date;
+  /** The orders that have an attempt of which it was told. @default none */
+  readonly orderIds?: readonly string[];
+}
+
+/** Pure: its names as the provider told of it. A second payment under one reference is stored under its transaction id. */
+export function namesAsTold(money: UnownedMoney): UnownedMoney {
+  const { reference, transactionId, evidence } = money;
+  const isSecond = reference === transactionId && typeof evidence['reference'] === 'string';
+  return isSecond ? { ...money, reference: String(evidence['reference']) } : money;
 }
 
 export interface SamePayments {

@@ -11,8 +11,8 @@ import {
   isBooked,
   isSamePayment,
 } from '../model/order';
-import { MarkPaid, type MarkPaidResult, moneyOf, vouchedBy } from '../pay/mark-paid';
-import { isGivenUp, mayReassign, type SamePayments } from '../model/decide-claim';
+import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
+import { isGivenUp, isToldOfOther, mayReassign, type SamePayments } from '../model/decide-claim';
 import { paymentTimeout, accountOf } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
@@ -89,10 +89,6 @@ export class AssignUnmatched {
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {
-      // The provider says which reference a report means that has only the provider's own id.
-      const vouched = vouchedBy(order, money, same);
-      if (vouched && (await this.transaction.store.isTakenElsewhere(tx, order, vouched)))
-        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
       if (await this.merchants.hasOther(tx, named, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
@@ -189,7 +185,7 @@ export function decideAssignment(
   order: LockedOrder,
   payment: UnmatchedPayment,
   money: Money,
-  { attempts, handled }: Pick<SamePayments, 'attempts' | 'handled'>,
+  { attempts, unowned, handled }: SamePayments,
 ): AssignmentDecision {
   const { reason, handling, amount, currency } = payment;
   if (!ASSIGNABLE.includes(reason)) {
@@ -206,8 +202,8 @@ export function decideAssignment(
     return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
   }
   const others = attempts.filter(({ orderId }) => orderId !== order.id);
-  if (others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money)))
-    return refuse({ code: 'PAYMENT_TAKEN' });
+  const isTaken = others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money));
+  if (isTaken || isToldOfOther(order, money, { unowned })) return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
     return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
   }

@@ -245,15 +245,12 @@ export class MarkPaid {
     );
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
-    const claimed = await this.claims.execute(told, first, same);
-    if (claimed === 'repeated') {
+    const claim = await this.claims.execute(told, first, same);
+    if (claim === 'repeated') {
       const outcome = order.status === 'PAID' ? 'already-paid' : 'late';
       return { outcome, order: await this.transaction.view(tx, order.id) };
     }
-    const named = claimed === 'ours' ? vouchedBy(order, told.money, same) : undefined;
-    const isElsewhere = named !== undefined && (await this.transaction.store.isTakenElsewhere(tx, order, named));
-    const vouched = isElsewhere ? undefined : named;
-    const claim = isElsewhere ? 'refused' : claimed;
+    const vouched = claim === 'ours' ? vouchedBy(order, told.money, same) : undefined;
     if (vouched) await this.transaction.store.closeUnmatched(tx, unownedOf(vouched, same));
     const report = vouched ? { ...told, money: vouched } : told;
     const isAsTold = !vouched && claim !== 'settled';

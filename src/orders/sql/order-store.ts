@@ -25,7 +25,7 @@ import { type Transition } from '../model/transition';
 import { ContestedRows, insertPaid, writeAttempts } from './attempts';
 import { type AttemptWrite, type Money } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
-import { othersWith, type SamePayments, type UnownedMoney } from '../model/decide-claim';
+import { isToldOfOther, namesAsTold, othersWith, type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
@@ -96,7 +96,22 @@ export class OrderStore {
     const resolved = attempts.map((attempt) => this.resolved(attempt));
     const isMeant = (one: PaymentNames): boolean =>
       names.some((name) => isSameAttempt(one, name) || isSamePayment(one, name));
-    return { attempts: resolved.filter(isMeant), unowned: unowned.filter(isMeant), handled };
+    const told = await this.withOrders(tx, unowned.filter(isMeant));
+    return { attempts: resolved.filter(isMeant), unowned: told, handled };
+  }
+
+  /** Adds the orders that have the attempts of which the provider told. */
+  private async withOrders(
+    tx: Pick<EntityManager, 'query'>,
+    unowned: readonly UnownedMoney[],
+  ): Promise<readonly UnownedMoney[]> {
+    if (unowned.length === 0) return unowned;
+    const { attempts } = await findSamePayments(tx, this.database, unowned.map(namesAsTold));
+    const resolved = attempts.map((attempt) => this.resolved(attempt));
+    return unowned.map((one) => {
+      const own = resolved.filter((attempt) => isSamePayment(attempt, namesAsTold(one)));
+      return { ...one, orderIds: own.map(({ orderId }) => orderId) };
+    });
   }
 
   /** The same in a transaction that books one of them. */
@@ -107,7 +122,8 @@ export class OrderStore {
 
   /** Whether another order has registered or booked this payment. */
   async isTakenElsewhere(tx: EntityManager, order: Pick<LockedOrder, 'id'>, payment: Money): Promise<boolean> {
-    return othersWith(order, payment, await this.samePayments(tx, [payment], order.id)).length > 0;
+    const same = await this.samePayments(tx, [payment], order.id);
+    return othersWith(order, payment, same).length > 0 || isToldOfOther(order, payment, same);
   }
 
   /** Other transactions that book one of these payments wait for this one, and then see what was booked. */

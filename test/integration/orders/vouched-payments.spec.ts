@@ -213,6 +213,52 @@ describe('the source that vouches for a payment', () => {
     });
   });
 
+  describe('money that the provider has told under a reference that an order registered later, and has not booked yet', () => {
+    const told = async (reference: string, ...ids: string[]) => {
+      for (const transactionId of ids) {
+        const money = { ...attempt(reference), merchantAccount: null, transactionId, amount: 1_000n, currency: 'EUR' };
+        const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
+        const row = { ...money, ...why, evidence: {}, now: new Date() };
+        await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+      }
+      return placed({ amount: 2_000, attempt: attempt(reference) });
+    };
+    const small = () => placed({ amount: 1_000, attempt: attempt(`own-${Math.random()}`) });
+
+    it.each([
+      ['the first, by its id', 'w-first', 'id', undefined],
+      ['the second, by its id', 'w-second', 'other', undefined],
+      ['the first, for an attempt of its own', 'w-own-first', 'own', 'id'],
+      ['the second, for an attempt of its own', 'w-own-second', 'own', 'other'],
+    ])('is not for another order that reports it: %s', async (_what, name, reference, transactionId) => {
+      const [of, ids] = [(what: string) => `${name}-${what}`, [`${name}-id`, `${name}-other`]];
+      const rightful = await told(name, ...ids);
+      const claimant = await small();
+      if (reference === 'own') await shop.register.execute({ orderId: claimant, ...attempt(of('own')) });
+      const id = transactionId && of(transactionId);
+      expect(await report(claimant, of(reference), 1_000, id)).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect([await statusOf(claimant), await keptOf(claimant)]).toEqual([
+        'PENDING',
+        [`${of(reference)} attempt-mismatch kept`],
+      ]);
+      const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === claimant);
+      const assignment = { id: row?.id ?? '', orderId: claimant, reason: 'the receipt says so' };
+      expect(await shop.assign.execute(assignment, { by: { actor: 'anna' } })).toMatchObject({ code: 'PAYMENT_TAKEN' });
+      await settleUntilDone(shop, [rightful]);
+      expect(await attemptsOf(rightful)).toEqual([`${name} PAID 1000`, `${name}-other PAID 1000`]);
+      expect(await statusOf(rightful)).toBe('PAID');
+    });
+
+    it('is not for an order that is placed after it was reported for it', async () => {
+      const rightful = await told('w-later', 'w-later-id', 'w-later-other');
+      expect(await report('w-claims', 'w-later-other', 1_000)).toEqual({ outcome: 'unknown-order' });
+      await placed({ id: 'w-claims', amount: 1_000 });
+      await settleUntilDone(shop, ['w-claims', rightful], 3);
+      expect([await statusOf('w-claims'), await attemptsOf('w-claims')]).toEqual(['PENDING', []]);
+      expect(await statusOf(rightful)).toBe('PAID');
+    });
+  });
+
   describe('a notification without an amount', () => {
     it('starts a look-up, and pays an order without auto-close', async () => {
       const id = await placed({ attempt: attempt('only-changed'), autoClose: false });

@@ -127,8 +127,8 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/operator/assign-unmatched.ts',
-        'if (others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money)))',
-        'if (others.some((other) => !mayReassign(other, money) && isGivenUp(other, money)))',
+        'others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money))',
+        'others.some((other) => !mayReassign(other, money) && isGivenUp(other, money))',
       ),
       patch(
         'orders/model/decide-claim.ts',

@@ -3,6 +3,7 @@ import {
   ADOPTION_MS,
   decideClaim,
   mayReassign,
+  namesAsTold,
   neededPayments,
   type UnownedMoney,
 } from '../../../src/orders/model/decide-claim';
@@ -39,6 +40,29 @@ describe('a payment that other orders have', () => {
   it('stays where it was booked before', () => {
     expect(claim({ source: 'report' }, [elsewhere()], { wasBooked: true })).toBe('taken');
     expect(claim({}, [elsewhere()], { wasBooked: true })).toBe('disputed');
+  });
+
+  it('is refused to a report if the provider has told it of an attempt of another order', () => {
+    const told = { reference: 't-2', transactionId: 't-2' };
+    const row = { ...told, id: 'u-1', provider: 'fake', merchantAccount: null, amount: 100n, currency: 'EUR' };
+    const unowned = (orderIds?: string[]) => [
+      {
+        ...row,
+        source: 'provider',
+        evidence: { reference: 'a-1' },
+        createdAt: at(0),
+        ...(orderIds && { orderIds }),
+      } as const,
+    ];
+    expect(claim({ ...told, source: 'report' }, [], { unowned: unowned(['o-2']) })).toBe('refused');
+    expect(claim({ ...told, source: 'report', isAssigned: true }, [], { unowned: unowned(['o-2']) })).toBe('refused');
+    for (const orderIds of [undefined, ['o-1']])
+      expect(claim({ ...told, source: 'report' }, [], { unowned: unowned(orderIds) })).toBe('taken');
+    expect(claim(told, [], { unowned: unowned(['o-2']) })).toBe('taken');
+    expect(unowned().map(namesAsTold)).toMatchObject([{ reference: 'a-1', transactionId: 't-2' }]);
+    expect([{ ...unowned()[0], reference: 'b' }].map((one) => namesAsTold(one as UnownedMoney).reference)).toEqual([
+      'b',
+    ]);
   });
 
   it('goes to the order that registered it, if the provider confirms it and the others only have a report', () => {

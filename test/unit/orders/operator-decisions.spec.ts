@@ -148,7 +148,11 @@ describe('an assignment', () => {
     ...overrides,
   });
   const decide = (overrides: Partial<UnmatchedPayment> = {}, attempts = [attempt({ reference: 'a-0' })]) =>
-    decideAssignment(order({ attempts }), unmatched(overrides), money({ isAssigned: true }), { attempts, handled: [] });
+    decideAssignment(order({ attempts }), unmatched(overrides), money({ isAssigned: true }), {
+      attempts,
+      unowned: [],
+      handled: [],
+    });
 
   it('is for money that waits and has no order', () => {
     expect(decide()).toEqual({ type: 'assign' });
@@ -167,6 +171,7 @@ describe('an assignment', () => {
     const elsewhere = (changes: Partial<PaymentAttempt>, told = money()) =>
       decideAssignment(order(), unmatched(), told, {
         attempts: [attempt({ orderId: 'o-2', ...changes })],
+        unowned: [],
         handled: [],
       });
     const refused = { type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } };
@@ -185,7 +190,7 @@ describe('an assignment', () => {
     const after = (fate: 'settled' | 'booked', attempts: PaymentAttempt[] = []) => {
       const trace = { provider: 'fake', reference: 'a-1', merchantAccount: null, orderId: null, isOther: false };
       const handled = [{ ...trace, fate, source: 'provider', amount: 100n, currency: 'EUR' } as const];
-      return decideAssignment(order({ attempts }), unmatched(), money(), { attempts, handled });
+      return decideAssignment(order({ attempts }), unmatched(), money(), { attempts, unowned: [], handled });
     };
     expect(after('settled')).toEqual(settled);
     expect(after('booked')).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
