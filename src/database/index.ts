@@ -9,6 +9,7 @@ export {
 export {
   PLAN_BY_INDEX,
   PreparingClient,
+  areTablesFree,
   isDatabaseWritable,
   ownQuery,
   onOwnConnection,

@@ -4,7 +4,14 @@ import { inTime, SystemClock } from '../clock';
 import { CodedError } from '../errors';
 import { cancel, discard, drop, hangUp, type PooledClient, ResilientClient } from './resilient-client';
 import { NoAnswerError, ReadOnlySessionError } from './errors';
-import { isDiskFull, isSchemaUnusable, isServerRefusing, isSessionLost, noteConnectFailure } from './database-errors';
+import {
+  isDiskFull,
+  isLockTimeout,
+  isSchemaUnusable,
+  isServerRefusing,
+  isSessionLost,
+  noteConnectFailure,
+} from './database-errors';
 
 /** The system clock, because it limits real sockets. */
 const clock = new SystemClock();
@@ -142,6 +149,25 @@ export function canWrite(dataSource: DataSource): Promise<boolean> {
     if (!row?.can_write) throw new ReadOnlySessionError();
     return true;
   });
+}
+
+/** A request waits twice as long. Below deadlock_timeout, so that nobody else is canceled for it. */
+const TABLE_LOCK_MS = 900;
+
+/**
+ * False while another session keeps ours from writing to a table of this schema, as LOCK TABLE and CREATE INDEX do. Any
+ * other failure says nothing of that. Never rejects.
+ */
+export function areTablesFree(dataSource: DataSource, schema: string): Promise<boolean> {
+  const sql = `
+    SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
+    DO $$ BEGIN EXECUTE (
+      SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ') || ' IN ROW EXCLUSIVE MODE' FROM pg_class
+       WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND relname NOT LIKE '%migrations'); END $$`;
+  return ownQuery(dataSource, sql).then(
+    () => true,
+    (error: unknown) => !isLockTimeout(error),
+  );
 }
 
 /** When a connection has last answered, and when a statement was sent to its server that was never answered; monotonic ms. */

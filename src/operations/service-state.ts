@@ -3,7 +3,7 @@ import { CLOCK, type Clock, withTimeout } from '../clock';
 import { Outbox, type OutboxBacklog } from '../outbox';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
-import { isDatabaseWritable } from '../database';
+import { areTablesFree, isDatabaseWritable } from '../database';
 import {
   oldestOverdue,
   oldestUndecided,
@@ -73,9 +73,11 @@ export class ServiceState {
     return this.client.isConfigured;
   }
 
-  /** Whether the database answers within 2 s and accepts writes. A standby does not. */
+  /** Whether the database answers within 2 s and accepts writes, to every table. A standby does not. */
   isDatabaseUp(): Promise<boolean> {
-    return withTimeout(this.clock, PATIENCE_MS, isDatabaseWritable(this.options.dataSource), false);
+    const { dataSource, schema } = this.options;
+    const isUp = isDatabaseWritable(dataSource).then((is) => is && areTablesFree(dataSource, schema));
+    return withTimeout(this.clock, PATIENCE_MS, isUp, false);
   }
 
   /** Parked timeouts by kind. Undefined if the database does not answer within 2 s. */

@@ -38,6 +38,23 @@ describe('health and metrics', () => {
     });
   });
 
+  it.each([
+    ['orders', 'ACCESS EXCLUSIVE'],
+    ['payment_attempt', 'SHARE'],
+  ])('is not ready while another session keeps requests from the table %s (%s)', async (table, mode) => {
+    const { dataSource } = service.database;
+    await dataSource.transaction(async (tx) => {
+      await tx.query(`LOCK TABLE order_timeout.${table} IN ${mode} MODE`);
+      const { body } = await get('/health/ready').expect(503);
+      expect(body).toMatchObject({ status: 'not-ready', engine: 'ready', database: 'down' });
+    });
+    await get('/health/ready').expect(200);
+    await dataSource.transaction(async (tx) => {
+      await tx.query(`LOCK TABLE order_timeout.${table} IN SHARE UPDATE EXCLUSIVE MODE`);
+      await get('/health/ready').expect(200);
+    });
+  });
+
   it('keeps idle connections longer than load balancers do', async () => {
     const { headers } = await fetch(`${await service.app.getUrl()}/health/live`);
     expect(headers.get('keep-alive')).toBe('timeout=75');
