@@ -63,7 +63,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);
-  const told = store.unmatched.twins(row).filter(({ orderId }) => orderId === order.id);
+  const told = store.twins(row).filter(({ orderId }) => orderId === order.id);
   for (const one of [row, ...told]) store.unmatched.resolve(one.id, 'adopted', agenda.now);
   store.amend(order.id, {});
   bookPayment(world, late, money, { orderId: order.id, by: BY });
@@ -93,7 +93,7 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const wired = units.reduce((sum, { held }) => sum + held, 0n);
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${wired} by wire`);
   for (const one of units) one.paidBack += one.held;
-  for (const one of [row, ...store.unmatched.twins(row)]) {
+  for (const one of [row, ...store.twins(row)]) {
     store.unmatched.resolve(one.id, 'settled', agenda.now);
     if (isOwnerless(one)) store.handled.rememberSettled(one);
   }
@@ -124,7 +124,7 @@ function takeBack(shop: Shop, row: UnmatchedRow): boolean {
   const isOwn = held?.registered === true && held.paidSource === 'provider' && held.paidCurrency === order?.currency;
   if (!held || !isOwn || unitSeen(shop, row)?.held !== held.paidAmount) return false;
   trace.note(() => `clerk reopens ${row.reference} (${row.reason}), which ${held.orderId} needs`);
-  store.unmatched.reopen([row, ...store.unmatched.twins(row, 'settled')]);
+  store.unmatched.reopen([row, ...store.twins(row, 'settled')]);
   store.putAttempt(withStatus(held, 'PAID'));
   store.amend(held.orderId, {});
   return true;

@@ -122,6 +122,11 @@ export class ModelStore {
     this.put(withFindings(this.lock(orderId), findings));
   }
 
+  twins(row: UnmatchedRow, handling: 'kept' | 'settled' = 'kept'): UnmatchedRow[] {
+    const attempts = this.all().flatMap((order) => order.attempts);
+    return this.unmatched.twins(row, handling, attempts);
+  }
+
   /** src/orders/sql/lock-orders.ts, without the order that asks. */
   bookedElsewhere(orderId: string, names: PaymentNames): PaymentAttempt[] {
     return this.samePayments(names).attempts.filter((attempt) => attempt.orderId !== orderId);

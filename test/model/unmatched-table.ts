@@ -6,7 +6,7 @@ import {
   type UnmatchedMoney,
   WHOLE_PAYMENT_REASONS,
 } from '../../src/orders/model/unmatched-money';
-import { type AttemptKey, isSameRow } from '../../src/orders/model/order';
+import { type AttemptKey, isBooked, isSamePayment, isSameRow, type PaymentAttempt } from '../../src/orders/model/order';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
 /** A row of unmatched_payment, with the name that its evidence has in the database. */
@@ -73,22 +73,23 @@ export class UnmatchedTable {
     for (const { id } of this.rows.filter(isMeant)) this.change(id, { handling });
   }
 
-  /** src/orders/unmatched/unmatched-payment.ts. */
-  twins({ id, ...row }: UnmatchedRow, handling: 'kept' | 'settled' = 'kept'): UnmatchedRow[] {
-    const reasons = ['unknown-order', 'attempt-mismatch'];
+  /** src/orders/unmatched/unmatched-payment.ts. @param attempts of all orders */
+  twins(row: UnmatchedRow, handling: 'kept' | 'settled', attempts: readonly PaymentAttempt[]): UnmatchedRow[] {
+    const others = this.rows.filter((one) => one.id !== row.id && one.handling === handling);
     const isWhole = ({ reason }: Pick<UnmatchedRow, 'reason'>): boolean =>
       WHOLE_PAYMENT_REASONS.some((whole) => whole === reason);
-    const others = this.rows.filter((one) => one.id !== id && one.reason !== row.reason && one.handling === handling);
-    if (isWhole(row)) return others.filter((one) => isWhole(one) && one.orderId === row.orderId && isSameRow(one, row));
-    const names = [row.reference, row.transactionId, row.evidence.reference];
-    const isTwin = (one: UnmatchedRow): boolean =>
-      reasons.includes(one.reason) &&
-      names.includes(one.reference) &&
-      isSameRow({ ...one, reference: row.reference }, row);
-    const isSame = (one: UnmatchedRow): boolean =>
-      one.amount === row.amount && one.currency === row.currency && one.transactionId === row.transactionId;
-    if (!reasons.includes(row.reason) || row.source !== 'provider') return [];
-    return others.filter((one) => one.source === 'provider' && isTwin(one) && isSame(one));
+    if (isWhole(row))
+      return others.filter(
+        (one) => isWhole(one) && one.reason !== row.reason && one.orderId === row.orderId && isSameRow(one, row),
+      );
+    const isEarly = ({ reason }: UnmatchedRow): boolean => reason === 'unknown-order' || reason === 'attempt-mismatch';
+    if (!isEarly(row) || row.source !== 'provider') return [];
+    const isAlone = !this.rows.some((one) => one.source === 'provider' && isSecondUnder(row, one));
+    const isReported = (one: UnmatchedRow): boolean =>
+      isReportOf(row, one, isAlone) && !isBookedElse(row, one, attempts);
+    return others.filter(
+      (one) => isEarly(one) && (one.source === 'provider' ? isConfirmedTwice(row, one) : isReported(one)),
+    );
   }
 
   /** A person resolves a row. */
@@ -133,6 +134,36 @@ function rowOf({
     resolvedBy: null,
     resolution: null,
   };
+}
+
+function isEqual(a: UnmatchedRow, b: UnmatchedRow): boolean {
+  return a.amount === b.amount && a.currency === b.currency;
+}
+
+/** One payment under one or several names, of which the provider has told. */
+function isConfirmedTwice(row: UnmatchedRow, one: UnmatchedRow): boolean {
+  const isUnowned = one.reason === 'unknown-order' && row.reason === 'unknown-order';
+  const isOne = isUnowned || (one.reason !== row.reason && isEqual(one, row));
+  const isTwo = one.reference === row.reference && one.transactionId !== row.transactionId;
+  return isOne && isSamePayment(one, row) && !isTwo;
+}
+
+/** @param isAlone no other payment has the reference */
+function isReportOf(row: UnmatchedRow, one: UnmatchedRow, isAlone: boolean): boolean {
+  if (row.reason !== 'unknown-order' || !isEqual(one, row) || !isSamePayment(one, row)) return false;
+  if (one.reference === row.transactionId) return true;
+  const isNamed = one.transactionId === row.transactionId || (one.transactionId === null && isAlone);
+  return one.reference === row.reference && isNamed;
+}
+
+function isSecondUnder({ provider, reference }: UnmatchedRow, one: UnmatchedRow): boolean {
+  return one.provider === provider && one.evidence.reference === reference && one.reference !== reference;
+}
+
+function isBookedElse(row: UnmatchedRow, one: UnmatchedRow, attempts: readonly PaymentAttempt[]): boolean {
+  const isIts = ({ provider, reference }: PaymentAttempt): boolean =>
+    provider === one.provider && reference === one.reference;
+  return attempts.some((other) => isIts(other) && isBooked(other) && other.transactionId !== row.transactionId);
 }
 
 /** Whether the provider has stated both, and they are two payments. */

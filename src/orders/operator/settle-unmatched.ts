@@ -113,8 +113,7 @@ export class SettleUnmatched {
       const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
-      const twins = await this.rows.twins(found.tx, payment.id, 'kept');
-      for (const row of [payment, ...twins, ...(await this.underOtherNames(found, twins))]) {
+      for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
         await this.rows.resolve(found.tx, row.id, 'settled', why);
         if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
       }
@@ -125,19 +124,6 @@ export class SettleUnmatched {
       await this.note(found, why);
       return { outcome: 'settled', payment: await this.read(found) };
     });
-  }
-
-  /** Money of none that a provider has told under several names: who pays it back under one must not do so under another. */
-  private async underOtherNames(
-    { tx, payment }: Found,
-    known: readonly UnmatchedPayment[],
-  ): Promise<readonly UnmatchedPayment[]> {
-    if (payment.reason !== 'unknown-order' || payment.source !== 'provider') return [];
-    const { unowned } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
-    const ids = new Set([payment, ...known].map(({ id }) => id));
-    const same = unowned.filter((one) => !ids.has(one.id) && isSamePayment(one, namesOf(payment)));
-    const rows = await Promise.all(same.map((one) => this.rows.lock(tx, one.id)));
-    return rows.flatMap((row) => (row && isOpen(row) && !areTwoPayments(namesOf(row), namesOf(payment)) ? [row] : []));
   }
 
   /** An order may have got the payment by a report since the person looked, and then counts on what was paid back. */
@@ -161,10 +147,7 @@ export class SettleUnmatched {
     return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
       const { payment } = found;
       if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
-      const twins = [
-        ...(await this.rows.twins(found.tx, payment.id, 'settled')),
-        ...(await this.rows.settledTwins(found.tx, payment.id)),
-      ];
+      const twins = await this.rows.twins(found.tx, payment.id, 'settled');
       // A row that another amount has opened again still counts as settled.
       for (const { id } of [payment, ...twins]) await this.settled.forget(found.tx, id);
       // Of early money, the row that names no order is about the payment itself.
@@ -172,9 +155,12 @@ export class SettleUnmatched {
       const moved = await this.move({ ...found, payment: early ?? payment }, 'SETTLED', 'PAID');
       const recounted = isOpen(payment) ? undefined : await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
-      if (moved && early)
-        for (const row of [payment, ...twins]) await this.handOver({ ...found, payment: row }, moved.attempt, why);
-      else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
+      for (const row of [payment, ...twins]) {
+        // Whoever has claimed the payment for another order is told of that again.
+        const isClaim = row !== payment && row.source === 'report';
+        if (moved && early && !isClaim) await this.handOver({ ...found, payment: row }, moved.attempt, why);
+        else await this.rows.reopen(found.tx, row.id);
+      }
       const after = moved?.order ?? recounted;
       const order = await this.note(await this.resumeRefund({ ...found, order: after ?? found.order }, why), why);
       // The payment may pay the order from now on, instead of another one or with it, or be refunded like any other.
@@ -211,7 +197,8 @@ export class SettleUnmatched {
   private async orderIdOf(tx: EntityManager, payment: UnmatchedPayment | undefined): Promise<string> {
     if (!payment || !isOwnerless(payment)) return payment?.orderId ?? '';
     const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
-    const [twin] = await this.rows.twins(tx, payment.id, 'kept');
+    const twins = await this.rows.twins(tx, payment.id, 'kept');
+    const twin = twins.find(({ source }) => source === 'provider');
     const held = attempts.find((one) => one.status === 'SETTLED' && isOfRow(one, payment));
     return held?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
   }

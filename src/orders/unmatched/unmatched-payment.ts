@@ -119,16 +119,12 @@ export class UnmatchedRows {
 
   /**
    * The other rows about the same payment. An order may have told of it as a part of its price, and again after its end. Or
-   * no order has the money, which came too long before an order that named its reference: it has a row of its own and one
-   * that names that order.
+   * no order has the money, which a provider has told under several names, or too long before an order that named its
+   * reference: it has a row of its own and one that names that order. A report of such money is about that payment if it is
+   * certain which one it means, but its row has no twins: whoever dismisses a false report says nothing of the money.
    */
   async twins(tx: EntityManager, id: string, handling: 'kept' | 'settled'): Promise<UnmatchedPayment[]> {
-    return (await tx.query<Row[]>(unmatchedSql(this.database).twins, [id, handling])).map(toUnmatched);
-  }
-
-  /** Settled rows of the same payment of no order, under other names. They are few, and this is rare: no index. */
-  async settledTwins(tx: EntityManager, id: string): Promise<UnmatchedPayment[]> {
-    return (await tx.query<Row[]>(unmatchedSql(this.database).settledTwins, [id])).map(toUnmatched);
+    return (await tx.query<Row[]>(twinsSql(this.database)[handling], [id])).map(toUnmatched);
   }
 
   async countKept(queries: Queries): Promise<number> {
@@ -182,25 +178,6 @@ const unmatchedSql = statements((schema) => {
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`,
     find: `SELECT ${columns()} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`,
     lock: `SELECT ${columns()} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`,
-    twins: `
-      SELECT ${columns()} FROM ${table} o JOIN ${table} p ON p.provider = o.provider
-         AND p.reference IN (o.reference, o.evidence->>'transactionId', o.evidence->>'reference')
-       WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
-             AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
-                  AND p.source = 'provider' AND o.source = 'provider'
-                  AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
-                  AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
-                  OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
-                  AND (p.order_id, p.reference, p.merchant_account) = (o.order_id, o.reference, o.merchant_account))
-       ORDER BY p.id FOR NO KEY UPDATE OF p`,
-    settledTwins: `
-      SELECT ${columns()} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference <> o.reference
-         AND (p.reference = o.evidence->>'transactionId'
-              OR p.evidence->>'transactionId' IN (o.reference, o.evidence->>'transactionId'))
-       WHERE o.id = $1 AND p.handling = 'settled' AND (o.reason, p.reason) = ('unknown-order', 'unknown-order')
-             AND (o.source, p.source) = ('provider', 'provider')
-             AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
-       ORDER BY p.id FOR NO KEY UPDATE OF p`,
     count: `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`,
     countOpen: `
@@ -212,6 +189,38 @@ const unmatchedSql = statements((schema) => {
     revive: `
       UPDATE ${table} SET handling = 'revived', ${resolved}
        WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`,
+  };
+});
+
+const twinsSql = statements((schema) => {
+  const table = `${schema}.unmatched_payment`;
+  const idOf = (row: string): string => `${row}.evidence->>'transactionId'`;
+  const isEqual = '(p.amount, p.currency) = (o.amount, o.currency)';
+  const isEarly = `p.reason IN ('unknown-order', 'attempt-mismatch') AND o.source = 'provider'
+             AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))`;
+  const isConfirmed = `p.source = 'provider' AND o.reason IN ('unknown-order', 'attempt-mismatch')
+             AND 'unknown-order' IN (o.reason, p.reason) AND (o.reason = p.reason OR ${isEqual})
+             AND (p.reference IN (o.reference, ${idOf('o')}) OR ${idOf('p')} IN (o.reference, ${idOf('o')}))
+             AND (p.reference <> o.reference OR ${idOf('p')} = ${idOf('o')})`;
+  // Not if several payments have the reference, nor if an order has another one under it.
+  const isReported = `p.source = 'report' AND o.reason = 'unknown-order' AND ${isEqual}
+             AND (p.reference = ${idOf('o')} OR p.reference = o.reference AND (${idOf('p')} = ${idOf('o')}
+                  OR ${idOf('p')} IS NULL AND NOT EXISTS (
+                       SELECT 1 FROM ${table} s WHERE s.provider = o.provider AND s.source = 'provider'
+                          AND s.reference <> o.reference AND s.evidence->>'reference' = o.reference)))
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt a
+                              WHERE a.provider = p.provider AND a.reference = p.reference AND a.status IN (${BOOKED_SQL})
+                                    AND a.transaction_id IS DISTINCT FROM ${idOf('o')})`;
+  const isWhole = `'{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason] AND p.reason <> o.reason
+             AND (p.order_id, p.reference, p.merchant_account) = (o.order_id, o.reference, o.merchant_account)`;
+  const twins = (isMeant: string): string => `
+      SELECT ${columns()} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.id <> o.id AND ${isMeant}
+       WHERE o.id = $1 AND (${isEarly} AND (${isConfirmed} OR ${isReported}) OR ${isWhole})
+       ORDER BY p.id FOR NO KEY UPDATE OF p`;
+  return {
+    // In the words of the index unmatched_payment_open. Settled ones may be many, but this is rare.
+    kept: twins(`p.handling IN ('kept', 'waiting') AND p.handling = 'kept'`),
+    settled: twins(`p.handling = 'settled'`),
   };
 });
 

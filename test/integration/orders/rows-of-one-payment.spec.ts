@@ -107,6 +107,16 @@ describe('two rows of one payment', () => {
     expect(await openUnder('again', 'again-1')).toEqual(['unknown-order', 'attempt-mismatch']);
   });
 
+  it('under several names are closed together if the payment is assigned to their order', async () => {
+    await notify('pi', 'ch');
+    await anHourLater('pi');
+    const orderId = await desk.placed({ attempt: desk.attempt('cs') });
+    await notify('cs', 'pi');
+    expect(await openUnder('pi', 'cs')).toEqual(['unknown-order', 'attempt-mismatch']);
+    expect(await assign('pi', orderId)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+    expect(await openUnder('pi', 'cs')).toEqual([]);
+  });
+
   it('are settled together if both payments came before the order', async () => {
     await notify('early', 'early-1');
     await notify('early', 'early-2');
@@ -118,6 +128,128 @@ describe('two rows of one payment', () => {
       `SELECT 1 FROM ${SCHEMA}.unmatched_payment WHERE evidence->>'transactionId' = 'early-2' AND handling = 'kept'`,
     );
     expect(open).toEqual([]);
+  });
+});
+
+describe("a report's row and the provider's row of one payment", () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const money = { amount: 1_999n, currency: 'EUR', evidence: {} };
+  /** Money of no order, told an hour ago. */
+  const told = async (reference: string, transactionId = `t-${reference}`): Promise<void> => {
+    await post(desk, { type: 'PAID', reference, ...money, paidAt: new Date(), transactionId });
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE reference = $1`,
+      [reference],
+    );
+  };
+  /** A report about such money, which is refused. */
+  const claimed = async (reference: string, transactionId?: string, amount = 1_999): Promise<string> => {
+    const orderId = await desk.placed({ merchantId: 'keeper' });
+    const report = { orderId, ...desk.attempt(reference), amount, currency: 'EUR', transactionId };
+    expect(await desk.shop.markPaid.execute(report)).toMatchObject({ outcome: 'attempt-mismatch' });
+    return orderId;
+  };
+  const rowOf = async (reference: string, reason: string): Promise<string> => {
+    const rows = await desk.shop.dataSource.query<{ id: string }[]>(
+      `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
+      [reference, reason],
+    );
+    return rows[0]?.id ?? '';
+  };
+  const decide = async (what: 'settle' | 'reopen', reference: string, reason: string): Promise<void> => {
+    const id = await rowOf(reference, reason);
+    const result = await desk.shop.unmatched[what]({ id, reason: 'wire 4711' }, { by: ANNA });
+    expect(result).toMatchObject({ outcome: what === 'settle' ? 'settled' : 'reopened' });
+  };
+  const openOf = async (prefix: string): Promise<string[]> => {
+    const rows = await desk.shop.dataSource.query<{ text: string }[]>(
+      `SELECT reference || ' ' || reason AS text FROM ${SCHEMA}.unmatched_payment
+        WHERE reference LIKE $1 AND handling = 'kept' ORDER BY reference, reason`,
+      [`%${prefix}%`],
+    );
+    return rows.map(({ text }) => text);
+  };
+
+  it.each([
+    ['reference', 'r-a', 'r-a', undefined],
+    ['reference and transaction id', 'r-b', 'r-b', 't-r-b'],
+    ["provider's own id as the reference", 'r-c', 't-r-c', 'books-4711'],
+  ])(
+    "are settled and reopened together by the provider's, if the report has the %s",
+    async (_what, reference, named, id) => {
+      await told(reference);
+      await claimed(named, id);
+      const open = [`${reference} unknown-order`, `${named} attempt-mismatch`].sort();
+      expect(await openOf(reference)).toEqual(open);
+      await decide('settle', reference, 'unknown-order');
+      expect(await openOf(reference)).toEqual([]);
+      await decide('reopen', reference, 'unknown-order');
+      expect(await openOf(reference)).toEqual(open);
+    },
+  );
+
+  it('show only the report if the payment is reopened for the order that has it now', async () => {
+    await told('r-d');
+    await claimed('r-d');
+    await decide('settle', 'r-d', 'unknown-order');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-d') });
+    await told('r-d');
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-d SETTLED']);
+    await decide('reopen', 'r-d', 'unknown-order');
+    expect([await desk.attemptsOf(orderId), await openOf('r-d')]).toEqual([['r-d PAID'], ['r-d attempt-mismatch']]);
+  });
+
+  it('are settled together if the report named an order that was never placed', async () => {
+    const report = { orderId: 'never', ...desk.attempt('t-r-e'), amount: 1_999, currency: 'EUR' };
+    expect(await desk.shop.markPaid.execute(report)).toEqual({ outcome: 'unknown-order' });
+    await told('r-e');
+    expect(await openOf('r-e')).toEqual(['r-e unknown-order', 't-r-e unknown-order']);
+    await decide('settle', 'r-e', 'unknown-order');
+    expect(await openOf('r-e')).toEqual([]);
+  });
+
+  it('are not settled by that of the report: whoever dismisses a false report says nothing of the money', async () => {
+    await told('r-f');
+    await claimed('r-f');
+    await decide('settle', 'r-f', 'attempt-mismatch');
+    expect(await openOf('r-f')).toEqual(['r-f unknown-order']);
+  });
+
+  it.each([
+    ['states another amount', 'r-g', 'r-g', undefined, 1_998],
+    ['has another transaction id', 'r-h', 'r-h', 'another', 1_999],
+  ])('are settled one by one if the report %s', async (_why, reference, named, id, amount) => {
+    await told(reference);
+    await claimed(named, id, amount);
+    await decide('settle', reference, 'unknown-order');
+    expect(await openOf(reference)).toEqual([`${named} attempt-mismatch`]);
+  });
+
+  it('are settled one by one if the report may mean another payment under the reference', async () => {
+    await told('r-i', 'r-i-1');
+    await told('r-i', 'r-i-2');
+    await claimed('r-i');
+    await decide('settle', 'r-i', 'unknown-order');
+    expect(await openOf('r-i')).toEqual(['r-i attempt-mismatch', 'r-i-2 unknown-order']);
+    await told('r-j', 'r-j-1');
+    await claimed('r-j');
+    await desk.placed({ attempt: desk.attempt('r-j') });
+    await told('r-j', 'r-j-2');
+    await decide('settle', 'r-j', 'unknown-order');
+    expect(await openOf('r-j')).toContain('r-j attempt-mismatch');
+  });
+
+  it('are closed together if the payment is assigned to the order of the report', async () => {
+    await told('r-k');
+    const orderId = await claimed('t-r-k');
+    const assignment = { id: await rowOf('r-k', 'unknown-order'), orderId, reason: 'the receipt names it' };
+    expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ booked: 'paid' });
+    expect(await openOf('r-k')).toEqual([]);
   });
 });
 
