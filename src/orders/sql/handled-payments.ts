@@ -61,8 +61,10 @@ export function isOthersToo(
   return decision === 'outranks' && (isSettled || !isRightful(booking));
 }
 
+/** Whoever settles what its provider stated without a valid amount does not know what the provider confirms later. */
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
-  return handled.filter((one) => isMeant(one, money) && (one.fate === 'settled' || isTold(one, money)));
+  const isKnown = ({ amount }: HandledPayment): boolean => amount !== 0n || money.source === 'report';
+  return handled.filter((one) => isMeant(one, money) && isKnown(one) && (one.fate === 'settled' || isTold(one, money)));
 }
 
 /**

@@ -258,6 +258,32 @@ describe('money that is decided about again:', () => {
       expect(await openRowsOf('n-')).toEqual([]);
     });
 
+    it.each([
+      ['when it was told before the order registered its reference', true],
+      ['when a notification repeats it with its amount', false],
+    ])('is no money that nobody had stated: the payment pays its order, and is told, %s', async (_when, isEarly) => {
+      const reference = `s-${isEarly}`;
+      await tell(reference, -5);
+      await settle(reference, 'invalid-amount');
+      if (isEarly) await tell(reference, 1_999);
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      if (!isEarly) await tell(reference, 1_999);
+      await settleUntilDone(desk.shop, [orderId]);
+      expect([await desk.statusOf(orderId), await desk.attemptsOf(orderId)]).toEqual(['PAID', [`${reference} PAID`]]);
+      expect(await openRowsOf(reference)).toEqual([`${reference} attempt-mismatch 1999 kept`]);
+    });
+
+    it('is no money that nobody had stated: a look-up finds it, and it is not refunded without a person', async () => {
+      await tell('t-odd', -5);
+      await settle('t-odd', 'invalid-amount');
+      const orderId = await placedWith(['t-odd', 't-even']);
+      desk.shop.provider.paid('t-odd', 100n);
+      await tell('t-even', 100, 10);
+      await settleUntilDone(desk.shop, [orderId]);
+      expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['t-even PAID', 't-odd PAID']);
+      expect(await openRowsOf('t-')).toEqual(['t-odd attempt-mismatch 100 kept', 't-odd surplus 100 kept']);
+    });
+
     it('keeps an operator from closing an order whose reference has another confirmed payment', async () => {
       await tell('o-1', 500, 0, 't1-o');
       await tell('o-1', 1_999, 0, 't2-o');
