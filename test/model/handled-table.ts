@@ -2,7 +2,7 @@ import { accountOfAttempt, isBooked, type PaymentAttempt, type PaymentNames } fr
 import { type HandledPayment } from '../../src/orders/model/decide-claim';
 import { type UnmatchedRow } from './unmatched-table';
 
-type Remembered = Omit<HandledPayment, 'reference' | 'isOther'> & PaymentNames;
+type Remembered = Omit<HandledPayment, 'reference' | 'isOther' | 'refunded'> & PaymentNames;
 
 /** The table of handled payments of one run, as src/orders/sql/handled-payments.ts fills and reads it. */
 export class HandledTable {
@@ -48,8 +48,16 @@ export class HandledTable {
     const isIts = (row: Remembered): boolean =>
       isAccount(row, names) || (orderId !== null && row.orderId === orderId && isUnresolved(row, names));
     const found = this.rows.filter((row) => row.provider === provider && isNamed(row, names) && isIts(row));
-    return found.map((row) => ({ ...row, reference, merchantAccount, isOther: isOther(row, names) }));
+    return found.map((row) => ({
+      ...{ ...row, reference, merchantAccount, isOther: isOther(row, names) },
+      refunded: this.rows.find((one) => isRefundOf(row, one))?.amount ?? null,
+    }));
   }
+}
+
+/** Under whichever name of the payment. */
+function isRefundOf({ orderId, transactionId }: Remembered, one: Remembered): boolean {
+  return one.fate === 'refunded' && one.orderId === orderId && one.transactionId === transactionId;
 }
 
 function isNamed(row: Remembered, names: PaymentNames): boolean {

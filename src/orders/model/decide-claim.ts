@@ -191,6 +191,8 @@ export interface HandledPayment extends AttemptKey {
   /** Null: not known. */
   readonly amount: bigint | null;
   readonly currency: string | null;
+  /** What was refunded of it, perhaps under another of its names. Null: nothing is known. */
+  readonly refunded: bigint | null;
   /** It had another transaction id under this reference, so it is another payment if a provider says so. */
   readonly isOther: boolean;
 }

@@ -215,12 +215,14 @@ export function isLinkedByReport({ reference, paidSource }: PaymentAttempt, name
 
 /**
  * Pure: what was refunded of the payments under one name. The provider does not say which of several refunds has failed, so
- * it is the sum of those in one currency.
+ * it is the sum of those in one currency. If only a report had given the payment this name, it was refunded under another.
  */
 export function refundedOf(
   handled: readonly HandledPayment[],
 ): { readonly orderId: string | null; readonly amount: bigint; readonly currency: string } | undefined {
-  const refunded = handled.filter(({ fate, amount }) => fate === 'refunded' && amount !== null);
+  const own = handled.filter(({ fate }) => fate === 'refunded');
+  const named = own.length > 0 ? own : handled.map((one) => ({ ...one, amount: one.refunded }));
+  const refunded = named.filter(({ amount }) => amount !== null);
   const { orderId = null, currency = null } = refunded[0] ?? {};
   if (currency === null) return undefined;
   const amounts = refunded.flatMap((one) => (one.currency === currency && one.amount !== null ? [one.amount] : []));

@@ -19,6 +19,7 @@ export interface HandledRow extends Pick<HandledPayment, 'provider' | 'reference
   readonly account: string;
   readonly order_id: string | null;
   readonly amount: string | null;
+  readonly refunded: string | null;
   readonly is_other: boolean;
   /** Its account is known on one side only, and no transaction id proves that both are one. */
   readonly is_unresolved: boolean;
@@ -104,7 +105,7 @@ export function namesParameters(names: readonly PaymentNames[]): unknown[] {
 
 /**
  * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON.
- * `is_other`: one reference with two transaction ids.
+ * `is_other`: one reference with two transaction ids. `refunded`: of the payment, under whichever of its names.
  */
 export function handledSql(schema: string): string {
   const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
@@ -112,6 +113,8 @@ export function handledSql(schema: string): string {
   return `
     SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
              'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other,
+             'refunded', (SELECT max(r.amount)::text FROM ${schema}.handled_payment r
+                           WHERE r.transaction = h.transaction AND r.order_id = h.order_id AND r.fate = 'refunded'),
              'is_unresolved', (h.merchant_account = n.account OR h.transaction = x.reference
                OR x.transaction IN (h.transaction, h.reference)) IS NOT TRUE))
       FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
@@ -137,7 +140,8 @@ function toHandled(row: HandledRow): HandledPayment {
   const { provider, reference, account, fate, source, currency } = row;
   const merchantAccount = account === '' ? null : account;
   const amount = row.amount === null ? null : BigInt(row.amount);
-  const what = { provider, reference, merchantAccount, fate, source, currency, amount };
+  const refunded = row.refunded === null ? null : BigInt(row.refunded);
+  const what = { provider, reference, merchantAccount, fate, source, currency, amount, refunded };
   return { ...what, orderId: row.order_id, isOther: row.is_other };
 }
 

@@ -1,4 +1,5 @@
 import { type HandledPayment } from '../../../src/orders/model/decide-claim';
+import { refundedOf } from '../../../src/orders/pay/handle-webhook';
 import { isHandled, isSettledBefore, wasElsewhere } from '../../../src/orders/sql/handled-payments';
 import { money } from './orders';
 
@@ -6,7 +7,7 @@ describe('a payment that a person has settled before an order registered its ref
   const settled = (amount: bigint): HandledPayment[] => [
     {
       ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'settled', orderId: null },
-      ...{ source: 'provider', amount, currency: amount === 0n ? 'XXX' : 'EUR', isOther: false },
+      ...{ source: 'provider', amount, currency: amount === 0n ? 'XXX' : 'EUR', refunded: null, isOther: false },
     },
   ];
 
@@ -20,5 +21,29 @@ describe('a payment that a person has settled before an order registered its ref
     expect([isHandled(settled(0n), money()), isSettledBefore(settled(0n), money())]).toEqual([false, false]);
     expect(wasElsewhere(settled(0n), money())).toBe(true);
     expect(isHandled(settled(0n), money({ source: 'report' }))).toBe(true);
+  });
+});
+
+describe('what was refunded of the payments under one name', () => {
+  const gone = {
+    provider: 'fake',
+    reference: 'a-1',
+    merchantAccount: null,
+    orderId: 'o-1',
+    source: 'provider',
+  } as const;
+  const one = (fate: 'booked' | 'refunded', amount: bigint, refunded: bigint | null): HandledPayment => ({
+    ...{ ...gone, fate, amount, currency: 'EUR', refunded, isOther: false },
+  });
+
+  it('is the sum of their refunds', () => {
+    const both = [one('refunded', 100n, 100n), one('refunded', 50n, 50n), one('booked', 30n, null)];
+    expect(refundedOf(both)).toEqual({ orderId: 'o-1', amount: 150n, currency: 'EUR' });
+  });
+
+  it('is what was refunded under another name, if only a report had given them this one', () => {
+    const both = [one('booked', 100n, 40n), one('booked', 50n, null)];
+    expect(refundedOf(both)).toEqual({ orderId: 'o-1', amount: 40n, currency: 'EUR' });
+    expect(refundedOf([one('booked', 100n, null)])).toBeUndefined();
   });
 });

@@ -188,7 +188,14 @@ describe('an assignment', () => {
     expect(decide({}, [paid({ status: 'SETTLED' })])).toEqual(settled);
     expect(decide({}, [paid({ reference: 'another', status: 'SETTLED' })])).toEqual({ type: 'assign' });
     const after = (fate: 'settled' | 'booked', attempts: PaymentAttempt[] = []) => {
-      const trace = { provider: 'fake', reference: 'a-1', merchantAccount: null, orderId: null, isOther: false };
+      const trace = {
+        provider: 'fake',
+        reference: 'a-1',
+        merchantAccount: null,
+        orderId: null,
+        refunded: null,
+        isOther: false,
+      };
       const handled = [{ ...trace, fate, source: 'provider', amount: 100n, currency: 'EUR' } as const];
       return decideAssignment(order({ attempts }), unmatched(), money(), { attempts, unowned: [], handled });
     };
