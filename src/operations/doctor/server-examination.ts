@@ -49,14 +49,32 @@ const CONNECTIONS = `
     SELECT 'the database ' || quote_ident(d.datname), datconnlimit, (SELECT count(*)::int FROM session s WHERE s.datname = d.datname)
       FROM pg_database d WHERE d.datname = current_database() AND datconnlimit >= 0) AS limits
    ORDER BY usable - used LIMIT 1`;
-/** Whoever holds a lock on a table of ours that keeps others from writing to it. */
+/**
+ * Transactions that write to our tables, with each table that they keep others from writing to, and whether somebody who
+ * needs our tables waits for them. Those that wait themselves block nobody of their own accord. Other databases may have
+ * tables with the same oid.
+ */
 const LOCKERS = `
-  SELECT l.pid, c.relname AS "table", l.mode, coalesce(a.usename, 'unknown') AS "user", coalesce(a.application_name, '') AS application
-    FROM pg_locks l JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
-    LEFT JOIN pg_stat_activity a USING (pid)
-   WHERE l.granted AND l.pid <> pg_backend_pid() AND c.relkind IN ('r', 'p')
-     AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-   ORDER BY l.pid, c.relname`;
+  WITH RECURSIVE lock AS MATERIALIZED (SELECT * FROM pg_locks),
+  ours AS (
+    SELECT l.pid, l.mode, l.granted, c.relname, c.relkind
+      FROM lock l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = $1
+     WHERE l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND l.mode <> 'AccessShareLock'),
+  blocker(pid) AS (
+    SELECT unnest(pg_blocking_pids(pid)) FROM lock WHERE NOT granted AND pid IN (SELECT pid FROM ours)
+    UNION
+    SELECT unnest(pg_blocking_pids(pid)) FROM blocker)
+  SELECT t.virtualtransaction AS transaction, t.pid, o.relname AS "table", o.mode, coalesce(a.usename, 'unknown') AS "user",
+         coalesce(a.application_name, '') AS application, a.state, extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds,
+         t.pid IN (SELECT pid FROM blocker) AND t.pid NOT IN (SELECT pid FROM lock WHERE NOT granted AND pid IS NOT NULL) AS blocks
+    FROM lock t
+    LEFT JOIN ours o ON o.pid = t.pid AND o.granted AND o.relkind IN ('r', 'p')
+                    AND o.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    LEFT JOIN pg_stat_activity a ON a.pid = t.pid
+   WHERE t.locktype = 'virtualxid' AND t.granted AND t.pid <> pg_backend_pid()
+     AND t.pid IN (SELECT pid FROM ours UNION SELECT pid FROM blocker)
+   ORDER BY t.pid, o.relname`;
 /** Of the sessions of instances with a pool of our own. A host gives its sessions its own name. */
 const RELEASES = `
   SELECT DISTINCT NULLIF(split_part(application_name, '/', 2), '') AS release, COALESCE(host(client_addr), 'an unknown host') AS host
@@ -163,19 +181,31 @@ export class ServerExamination {
     }
   }
 
-  /** A lock that is held for a moment, as by a vacuum, is none. */
+  /** What is held for a moment, as by a vacuum or by the service, blocks nobody. The service waits for rows at times only. */
   private async locks(): Promise<void> {
     const { schema } = this.deps;
-    const before = await this.query<Locker>(LOCKERS, [schema]);
-    if (before.length === 0) return;
-    await new SystemClock().sleep(LOCK_MS);
-    const isHeld = (one: Locker): boolean => before.some(({ pid, table }) => pid === one.pid && table === one.table);
-    const held = (await this.query<Locker>(LOCKERS, [schema])).filter(isHeld);
-    for (const { pid, table, mode, user, application } of held) {
-      const seen = `A session holds ${/^[AE]/.test(mode) ? 'an' : 'a'} ${mode} on ${schema}.${table}, for which everybody waits (pid ${pid}, user ${user}, application "${application}").`;
-      const remedy = `Look what it does, and end it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
-      this.notes.error('table-locked', seen, remedy);
+    const clock = new SystemClock();
+    const first = await this.query<Locker>(LOCKERS, [schema]);
+    const looks = [first];
+    while (first.length > 0 && looks.length <= LOOKS) {
+      await clock.sleep(LOOK_MS);
+      looks.push(await this.query<Locker>(LOCKERS, [schema]));
     }
+    const blocking = new Set(looks.flat().flatMap(({ transaction, blocks }) => (blocks ? [transaction] : [])));
+    for (const one of looks.at(-1) ?? []) {
+      const isHeld = first.some(({ transaction, table }) => transaction === one.transaction && table === one.table);
+      if (isHeld && (one.table !== null || blocking.has(one.transaction))) this.blocker(one);
+    }
+  }
+
+  private blocker({ pid, table, mode, user, application, state, seconds }: Locker): void {
+    const held = table === null ? 'rows' : `${/^[AE]/.test(mode) ? 'an' : 'a'} ${mode} on ${this.deps.schema}.${table}`;
+    const since = seconds === null ? '' : `, ${state} for ${Math.round(seconds)} s`;
+    const who = `(pid ${pid}, user ${user}, application "${application}"${since})`;
+    const seen = `A session holds ${held}, for which others wait ${who}.`;
+    const remedy = `Look what it does, and end it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
+    this.notes.error(table === null ? 'rows-locked' : 'table-locked', seen, remedy);
+    this.notes.withdraw('old-transaction', `(pid ${pid},`);
   }
 
   private async connections(): Promise<void> {
@@ -230,15 +260,25 @@ function unlimited({ name, source, user, database }: LowLimit): string {
 /** The slowest statement of a quiet start takes a tenth of it. */
 const LEAST_LIMIT_MS = 1_000;
 
-/** Between two looks. */
-const LOCK_MS = 1_000;
+/** After the first one. */
+const LOOKS = 10;
+
+const LOOK_MS = 100;
 
 interface Locker {
+  /** As PostgreSQL names it. */
+  readonly transaction: string;
   readonly pid: number;
-  readonly table: string;
+  /** Null: it keeps nobody from the whole table. */
+  readonly table: string | null;
   readonly mode: string;
   readonly user: string;
   readonly application: string;
+  /** Null, like `seconds`, if the database user may not see them. */
+  readonly state: string | null;
+  readonly seconds: number | null;
+  /** At that moment, others wait for what it holds. */
+  readonly blocks: boolean;
 }
 
 interface ReadOnlyFacts {

@@ -177,6 +177,59 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('table-locked', await examine(database.url))).toBeUndefined();
   });
 
+  it('22. a session whose rows others wait for, once, and none of those that wait', async () => {
+    await database.dataSource.query(`INSERT INTO order_timeout.engine_setting (name, value) VALUES ('held', '1')`);
+    const sessions = ['psql', 'shop', 'nestjs-order-timeout'].map(
+      (application_name) => new Client({ connectionString: database.url, application_name }),
+    );
+    const [holder, ...waiting] = await Promise.all(sessions.map((one) => one.connect().then(() => one)));
+    holder?.on('error', () => undefined);
+    await holder?.query(`BEGIN; SELECT FROM order_timeout.engine_setting WHERE name = 'held' FOR UPDATE`);
+    // The second one waits for the first one, which waits for the holder.
+    const update = `UPDATE order_timeout.engine_setting SET value = value WHERE name = 'held'`;
+    const updates = waiting.map((one) => one.query(update));
+    const report = await examine(database.url);
+    const found = report.findings.filter(({ id }) => id === 'rows-locked');
+    const [statement = ''] = /SELECT pg_terminate_backend[^;]*;/.exec(found[0]?.remedy ?? '') ?? [];
+    await onServer(statement || 'SELECT');
+    const isEnded = await holder?.query('SELECT').then(
+      () => false,
+      () => true,
+    );
+    await Promise.all([holder?.end(), ...updates]);
+    await Promise.all(waiting.map((one) => one.end()));
+    expect(found.map(({ seen }) => seen)).toEqual([
+      expect.stringMatching(
+        /^A session holds rows, for which others wait \(pid \d+, .* application "psql", idle in transaction for \d+ s\)/,
+      ),
+    ]);
+    expect(isEnded).toBe(true);
+    expect(find('table-locked', report)).toBeUndefined();
+    expect(find('rows-locked', await examine(database.url))).toBeUndefined();
+  });
+
+  it('22. no sessions that take turns with a row, nor one that locks such a table of another database', async () => {
+    const other = await createDatabase();
+    const elsewhere = other.dataSource.createQueryRunner();
+    await elsewhere.startTransaction();
+    await elsewhere.query('LOCK TABLE order_timeout.orders');
+    const turns = new AbortController();
+    const taking = Array.from({ length: 3 }, async () => {
+      while (!turns.signal.aborted)
+        await database.dataSource.query(
+          `WITH held AS MATERIALIZED (SELECT FROM order_timeout.engine_setting WHERE name = 'held' FOR UPDATE)
+           SELECT pg_sleep(0.1) FROM held`,
+        );
+    });
+    const report = await examine(database.url);
+    turns.abort();
+    await Promise.all(taking);
+    await elsewhere.rollbackTransaction();
+    await elsewhere.release();
+    await other.drop();
+    expect(report.findings.filter(({ id }) => id.endsWith('-locked'))).toEqual([]);
+  });
+
   it('22. a session that locks what the doctor itself reads, and reports all the same', async () => {
     const runner = database.dataSource.createQueryRunner();
     await runner.startTransaction();
