@@ -14,6 +14,7 @@ export {
   ownQuery,
   onOwnConnection,
   STATEMENT_MS,
+  UNREPLICATED,
   interceptQueries,
   type Send,
   storableJson,

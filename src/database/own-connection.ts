@@ -127,27 +127,38 @@ export function ownQuery<T>(dataSource: DataSource, sql: string, parameters?: un
 }
 
 /**
- * Whether the database answers and takes writes: during a failover a standby answers, too, and a full disk lets reads
- * through. Never rejects.
+ * Whether the database answers and takes writes: during a failover a standby answers, too, a full disk lets reads through,
+ * and so does a primary without its synchronous standby. Never rejects.
  */
 export function isDatabaseWritable(dataSource: DataSource): Promise<boolean> {
   if (isRefusingWork(dataSource)) return Promise.resolve(false);
   return canWrite(dataSource).catch(() => false);
 }
 
-const SQL = `SELECT current_setting('transaction_read_only') = 'off' AS can_write`;
+/**
+ * The commits that have waited for a synchronous standby for 2 s, where one is wanted. They do so until it has them, even
+ * if their instance is gone. A COMMIT is short, while a long write that commits by itself may wait for a moment only.
+ */
+export const UNREPLICATED = `pg_stat_activity
+ WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE '%COMMIT%'
+   AND query_start < clock_timestamp() - interval '2 s'`;
+
+const SQL = `
+  SELECT current_setting('transaction_read_only') = 'off' AS can_write,
+         current_setting('synchronous_standby_names') <> '' AND EXISTS (SELECT FROM ${UNREPLICATED}) AS commits_wait`;
 
 /**
  * Whether a session of the pool takes writes. `transaction_read_only` is on in a standby, and where an administrator has
  * made the server, the database or the user read-only. Such a session is closed, because it stays read-only.
  *
+ * @returns false while commits wait for a synchronous standby
  * @throws ReadOnlySessionError, or why the database did not answer
  */
 export function canWrite(dataSource: DataSource): Promise<boolean> {
   return onOwnConnection(dataSource, STATEMENT_MS, async (runner) => {
-    const [row] = (await runner.query(SQL)) as { can_write: boolean }[];
+    const [row] = (await runner.query(SQL)) as { can_write: boolean; commits_wait: boolean }[];
     if (!row?.can_write) throw new ReadOnlySessionError();
-    return true;
+    return !row.commits_wait;
   });
 }
 

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { SystemClock } from '../../clock';
-import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS } from '../../database';
+import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS, UNREPLICATED } from '../../database';
 import { type DoctorLimits, noteRelease, type Notes } from './notes';
 
 interface ServerDependencies {
@@ -29,11 +29,14 @@ const SESSIONS = `
          extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
     FROM pg_stat_activity
    WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'
-     AND wait_event_type IS DISTINCT FROM 'Lock'
+     AND wait_event_type IS DISTINCT FROM 'Lock' AND wait_event IS DISTINCT FROM 'SyncRep'
    ORDER BY xact_start LIMIT 1`;
 const PREPARED = `
   SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::float8 AS seconds
     FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared LIMIT 1`;
+const STANDBY = `
+  SELECT count(*)::int AS commits, current_setting('synchronous_standby_names') AS names,
+         extract(epoch FROM clock_timestamp() - min(query_start))::float8 AS seconds FROM ${UNREPLICATED}`;
 /** What the role must have to see the sessions of other users. */
 const SEES_ALL = `SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees`;
 /** Of the server, the user, and the database: that which leaves the least. */
@@ -73,7 +76,7 @@ const LOCKERS = `
                     AND o.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
     LEFT JOIN pg_stat_activity a ON a.pid = t.pid
    WHERE t.locktype = 'virtualxid' AND t.granted AND t.pid <> pg_backend_pid()
-     AND t.pid IN (SELECT pid FROM ours UNION SELECT pid FROM blocker)
+     AND t.pid IN (SELECT pid FROM ours UNION SELECT pid FROM blocker) AND a.wait_event IS DISTINCT FROM 'SyncRep'
    ORDER BY t.pid, o.relname`;
 /** Of the sessions of instances with a pool of our own. A host gives its sessions its own name. */
 const RELEASES = `
@@ -104,6 +107,7 @@ export class ServerExamination {
     await notes.examine('database server', () => this.server());
     if (this.deps.prepares) await notes.examine('pooler', () => this.pooler());
     await notes.examine('clocks', () => this.clocks());
+    await notes.examine('standby', () => this.standby());
     await notes.examine('transactions', () => this.transactions());
     await notes.examine('locks', () => this.locks());
     await notes.examine('connections', () => this.connections());
@@ -163,6 +167,17 @@ export class ServerExamination {
     this.notes.warning('clock-difference', seen, remedy);
   }
 
+  private async standby(): Promise<void> {
+    const [waiting] = await this.query<{ commits: number; names: string; seconds: number }>(STANDBY);
+    if (!waiting || waiting.commits === 0) return;
+    const { commits, names, seconds } = waiting;
+    const seen = `${commits} commits wait for a synchronous standby, the longest for ${Math.round(seconds)} s (wait_event SyncRep), because synchronous_standby_names is "${names}".`;
+    const remedy =
+      'Bring the standby back, or change synchronous_standby_names if a failover may lose what it does not have. ' +
+      'Never end these sessions: that shows their commits without a standby (docs/runbook.md, "The database is unavailable").';
+    this.notes.error('standby-missing', seen, remedy);
+  }
+
   private async transactions(): Promise<void> {
     const { limits } = this.deps;
     const [all] = await this.query<{ sees: boolean }>(SEES_ALL);
@@ -203,7 +218,7 @@ export class ServerExamination {
     const since = seconds === null ? '' : `, ${state} for ${Math.round(seconds)} s`;
     const who = `(pid ${pid}, user ${user}, application "${application}"${since})`;
     const seen = `A session holds ${held}, for which others wait ${who}.`;
-    const remedy = `Look what it does, and end it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
+    const remedy = `Look what it does, and end it, unless its wait_event is SyncRep: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
     this.notes.error(table === null ? 'rows-locked' : 'table-locked', seen, remedy);
     this.notes.withdraw('old-transaction', `(pid ${pid},`);
   }
