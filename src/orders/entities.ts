@@ -116,9 +116,14 @@ export class UnmatchedPaymentEntity {
  * @param schema the module's `schema`.
  */
 export function orderEntities(schema = 'order_timeout'): EntitySchema[] {
-  return [...TABLES, ...STOCK_TABLES].map(
+  return entityTables().map(
     ({ target, ...table }) => new EntitySchema({ ...table, schema, synchronize: false, name: target.name, target }),
   );
+}
+
+/** Also what deciding about an order needs to see. */
+export function entityTables(): readonly EntityTable[] {
+  return [...TABLES, ...STOCK_TABLES];
 }
 
 const attemptKey = (primary: boolean) => ({

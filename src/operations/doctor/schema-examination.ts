@@ -120,10 +120,9 @@ export class SchemaExamination {
 
   private rowSecurity({ user, hidden }: OwnTablesFacts): void {
     if (hidden.length === 0) return;
-    const { schema } = this.deps;
-    const seen = `Row-level security hides rows of ${hidden.join(', ')} from ${user}, so the service cannot work on them.`;
-    const off = hidden.map((name) => `ALTER TABLE ${schema}.${name} DISABLE ROW LEVEL SECURITY;`).join(' ');
-    this.notes.error('row-level-security', seen, `Run as the owner of the tables: ${off}`);
+    const error = MissingRightsError.toSee(this.deps.schema, user, hidden);
+    const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
+    this.notes.error('row-level-security', `${seen}.`, `Run as ${remedy}`);
   }
 
   private async writing(): Promise<void> {

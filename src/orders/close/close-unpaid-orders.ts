@@ -56,7 +56,6 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const { store, unmatched } = this;
     const ids = timeouts.map((timeout) => timeout.key);
     const locked = await store.lock(tx, ids, 'skip-locked');
-    if (ids.some((id) => !locked.orders.has(id) && !locked.busy.has(id))) await store.assertVisible(tx);
     const batch = locked.adoptable.length > 0 ? await adoptUnmatched(tx, store, locked) : locked;
     const due = await this.withoutTaken(timeouts, batch, tx);
     const first = due.map((timeout) => this.stepFor(timeout, batch));

@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { present, validInstant } from '../../errors';
 import { type Database, statements, UnsupportedIsolationLevelError } from '../../database';
+import { entityTables } from '../entities';
 import { type PaymentProviders } from '../../payments';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { type LockedOrder, type PaymentNames, BOOKED_SQL } from '../model/order';
@@ -34,6 +35,8 @@ export interface AdoptablePayment extends UnownedMoney {
 interface UnderLock {
   readonly now: Date;
   readonly isolation: string;
+  /** A table of which row-level security hides rows. A host's transaction may have a role of its own. */
+  readonly hidden: string | null;
   readonly attempts: AttemptRow[] | null;
   readonly adoptable: AdoptableRow[] | null;
 }
@@ -67,6 +70,9 @@ const SEES_COMMITTED = new Set(['read committed', 'read uncommitted']);
  * Locks orders, then reads their attempts in a separate statement. A single joined statement would read the attempts
  * from a snapshot older than the lock. It would miss an attempt that was registered in between, and the order would be
  * closed although it can be paid.
+ *
+ * @throws what PostgreSQL says if row-level security hides rows: money that is not seen would be no money. The work then
+ * waits as for a right that is missing.
  */
 export async function lockOrders(
   tx: EntityManager,
@@ -79,6 +85,10 @@ export async function lockOrders(
   const [found] = await tx.query<UnderLock[]>(sql.underLock, [rows.map((row) => row.id)]);
   const read = present(found, 'the row of the statement that reads locked orders');
   if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
+  if (read.hidden !== null) {
+    await tx.query('SET LOCAL row_security = off');
+    await tx.query(`SELECT FROM ${read.hidden} LIMIT 0`);
+  }
   const attempts = attemptsByOrder((read.attempts ?? []).map(toAttempt));
   const orders = new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: attempts.get(row.id) ?? [] }]));
   const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
@@ -90,6 +100,7 @@ export async function lockOrders(
 const locksSql = statements((schema) => {
   // ORDER BY: callers that lock several orders use one global order.
   const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
+  const names = entityTables().map(({ tableName }) => tableName);
   const isAdoptable = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
   return {
     wait: lock,
@@ -97,6 +108,8 @@ const locksSql = statements((schema) => {
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     underLock: `
       SELECT clock_timestamp() AS now, current_setting('transaction_isolation') AS isolation, (
+        SELECT '${schema}.' || name FROM unnest('{${names.join(',')}}'::text[]) AS name
+         WHERE row_security_active(to_regclass('${schema}.' || name)) LIMIT 1) AS hidden, (
         SELECT json_agg(found) FROM (
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (

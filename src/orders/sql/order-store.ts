@@ -56,13 +56,6 @@ export class OrderStore {
     return lockOrders(tx, this.database, ids, mode);
   }
 
-  /** @throws what PostgreSQL says if row-level security hides orders, which then only seem not to exist. */
-  async assertVisible(tx: EntityManager): Promise<void> {
-    await tx.query('SET LOCAL row_security = off');
-    await tx.query(`SELECT 1 FROM ${this.database.schema}.orders LIMIT 0`);
-    await tx.query('SET LOCAL row_security = on');
-  }
-
   /**
    * Writes attempts of orders that this transaction has locked.
    *

@@ -117,6 +117,15 @@ export class MissingRightsError extends CodedError {
         serviceRights(schema, user).join(' '),
     );
   }
+
+  /** @param hidden tables of which row-level security hides rows */
+  static toSee(schema: string, user: string, hidden: readonly string[]): MissingRightsError {
+    const off = hidden.map((name) => `ALTER TABLE ${schema}.${name} DISABLE ROW LEVEL SECURITY;`).join(' ');
+    return new MissingRightsError(
+      `row-level security hides rows of ${hidden.join(', ')} from ${user}, and what is hidden may be money; run as the ` +
+        `owner of the tables: ${off}`,
+    );
+  }
 }
 
 /** The database, or the sessions of the host's pool, have a setting with which the package cannot work. */

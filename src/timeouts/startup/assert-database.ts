@@ -81,6 +81,8 @@ interface Wanted {
   readonly privilege: string;
   readonly present: boolean;
   readonly granted: boolean;
+  /** Row-level security hides rows. */
+  readonly hidden: boolean;
   readonly usage: boolean;
   readonly user: string;
   readonly database: string;
@@ -91,6 +93,7 @@ const SQL = `
          current_database() AS database,
          CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, w.privilege)
                         ELSE has_table_privilege(c.oid, w.privilege) END AS granted,
+         row_security_active(c.oid) AS hidden,
          has_schema_privilege(c.relnamespace, 'USAGE') AS usage
     FROM (SELECT * FROM unnest($2::text[], $3::text[]) AS engine(name, privilege)
           UNION ALL
@@ -100,7 +103,7 @@ const SQL = `
     LEFT JOIN pg_class c
       ON c.relname = w.name AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
   UNION ALL
-  SELECT proname, 'EXECUTE', true, quote_ident(current_user), current_database(), has_function_privilege(oid, 'EXECUTE'),
+  SELECT proname, 'EXECUTE', true, quote_ident(current_user), current_database(), has_function_privilege(oid, 'EXECUTE'), false,
          has_schema_privilege(pronamespace, 'USAGE')
     FROM pg_proc
    WHERE pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND prorettype <> 'trigger'::regtype
@@ -108,7 +111,7 @@ const SQL = `
    ORDER BY name, privilege`;
 
 /**
- * Looks whether the tables of `schema` are there and may be used.
+ * Looks whether the tables of `schema` are there, may be used, and show all rows.
  *
  * @param which the engine's own, or all that the schema has
  * @throws MissingTablesError, MissingRightsError with what is missing and the SQL that grants it
@@ -127,8 +130,10 @@ export async function assertTables(dataSource: DataSource, schema: string, which
   const missing = new Set(wanted.filter(({ present }) => !present).map(({ name }) => name));
   if (missing.size > 0) throw new MissingTablesError(first.database, schema, `the tables ${[...missing].join(', ')}`);
   const lacking = wanted.filter(({ granted }) => !granted).map(({ name, privilege }) => `${privilege} on ${name}`);
-  if (first.usage && lacking.length === 0) return;
-  throw MissingRightsError.toUse(schema, first.user, first.usage ? lacking.join(', ') : 'USAGE');
+  if (!first.usage || lacking.length > 0)
+    throw MissingRightsError.toUse(schema, first.user, first.usage ? lacking.join(', ') : 'USAGE');
+  const hidden = new Set(wanted.flatMap(({ hidden, name }) => (hidden ? [name] : [])));
+  if (hidden.size > 0) throw MissingRightsError.toSee(schema, first.user, [...hidden]);
 }
 
 /**

@@ -178,7 +178,8 @@ describe('a failed start says why and what to do', () => {
 
   describe('if the database user lacks the right', () => {
     /** What stands after "run" in a message, as the administrator would paste it. */
-    const sqlIn = (error: unknown): string => /: ((?:CREATE|GRANT) [^]*?;)(?: or|$)/.exec(String(error))?.[1] ?? '';
+    const sqlIn = (error: unknown): string =>
+      /: ((?:ALTER|CREATE|GRANT) [^]*?;)(?: or|$)/.exec(String(error))?.[1] ?? '';
     const refused = (more: Partial<OrderTimeoutOptions> = {}): Promise<unknown> =>
       start(OrderTimeoutModule.forRoot(optionsOf({ dataSource, ...more }))).then(
         () => 'started',
@@ -211,6 +212,26 @@ describe('a failed start says why and what to do', () => {
       const error = await refused({ migrate: false });
       const lacking = ['INSERT on orders', 'DELETE on outbox', 'EXECUTE on payment_name'];
       expect(error).toMatchObject(refusal('MISSING_RIGHTS', ...lacking, 'GRANT'));
+      await administrator.query(sqlIn(error));
+      expect(await refused({ migrate: false })).toBe('started');
+    });
+
+    it('to see all rows, because of row-level security; after the remedy it starts', async () => {
+      await migrate(administrator);
+      for (const what of ['ALL TABLES', 'ALL SEQUENCES'])
+        await administrator.query(`GRANT ALL ON ${what} IN SCHEMA order_timeout TO ${role}`);
+      await administrator.query(`GRANT USAGE ON SCHEMA order_timeout TO ${role}`);
+      for (const table of ['payment_attempt', 'timeout'])
+        await administrator.query(`ALTER TABLE order_timeout.${table} ENABLE ROW LEVEL SECURITY`);
+      const error = await refused({ migrate: false });
+      expect(error).toMatchObject(
+        refusal(
+          'MISSING_RIGHTS',
+          `hides rows of payment_attempt, timeout from ${role}`,
+          'run as the owner',
+          'ALTER TABLE',
+        ),
+      );
       await administrator.query(sqlIn(error));
       expect(await refused({ migrate: false })).toBe('started');
     });

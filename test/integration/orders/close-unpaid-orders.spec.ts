@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isSchemaUnusable, nameOwnSchema } from '../../../src/database';
 import { transition } from '../../../src/orders/model/transition';
 import {
   dueOf,
@@ -21,6 +22,7 @@ const soon = { paymentWindowMs: 60_000 };
 describe('closing unpaid orders on PostgreSQL', () => {
   let shop: Shop;
   beforeAll(async () => {
+    nameOwnSchema(SCHEMA);
     shop = await openShop({ ...KEEPING, reminderOffsetsMs: [] });
     await fill(shop, { apple: 100_000, pear: 100_000 });
   });
@@ -59,22 +61,31 @@ describe('closing unpaid orders on PostgreSQL', () => {
     ]);
   });
 
-  it('ends no timeout of an order that row-level security hides', async () => {
-    const id = await placed({ paymentWindowMs: 0 });
-    const [role, sql] = [`hidden_${randomUUID().slice(0, 8)}`, (text: string) => shop.dataSource.query(text)];
-    await sql(
-      `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${SCHEMA} TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${role}`,
-    );
-    await sql(`ALTER TABLE ${SCHEMA}.orders ENABLE ROW LEVEL SECURITY`);
-    const settling = shop.dataSource.transaction(async (tx) => {
-      await tx.query(`SET LOCAL ROLE ${role}`);
-      return shop.closing.handleBatch([dueOf(id)], tx);
-    });
-    await expect(settling).rejects.toThrow('row-level security');
-    await sql(`ALTER TABLE ${SCHEMA}.orders DISABLE ROW LEVEL SECURITY; DROP OWNED BY ${role}; DROP ROLE ${role}`);
-    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+  it.each(['orders', 'payment_attempt', 'reservation', 'inventory', 'refund', 'unmatched_payment'])(
+    'decides nothing while row-level security hides rows of %s',
+    async (table) => {
+      const lines = [{ sku: 'apple', quantity: 1, unitAmount: 1_999 }];
+      const id = await placed({ paymentWindowMs: 0, lines, attempt: attempt(`hidden-${table}`) });
+      const [role, sql] = [`hidden_${randomUUID().slice(0, 8)}`, (text: string) => shop.dataSource.query(text)];
+      await sql(
+        `CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${SCHEMA} TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${role};
+         GRANT ALL ON ALL SEQUENCES IN SCHEMA ${SCHEMA} TO ${role}`,
+      );
+      await sql(`ALTER TABLE ${SCHEMA}.${table} ENABLE ROW LEVEL SECURITY`);
+      const settling = shop.dataSource.transaction(async (tx) => {
+        await tx.query(`SET LOCAL ROLE ${role}`);
+        return shop.closing.handleBatch([dueOf(id)], tx);
+      });
+      const failure: unknown = await settling.catch((error: unknown) => error);
+      await sql(`ALTER TABLE ${SCHEMA}.${table} DISABLE ROW LEVEL SECURITY; DROP OWNED BY ${role}; DROP ROLE ${role}`);
+      expect(String(failure)).toContain(`row-level security policy for table "${table}"`);
+      expect(isSchemaUnusable(failure)).toBe(true);
+      expect(await statusOf(id)).toBe('PENDING');
+    },
+  );
+
+  it('ends the timeout of an order that does not exist', async () => {
     expect(await settle(shop, ['nobody'])).toEqual([{ type: 'done' }]);
-    expect(await statusOf(id)).toBe('CLOSED');
   });
 
   it('does nothing on a repetition', async () => {
