@@ -65,14 +65,11 @@ export class ChangedMeanwhileError extends CodedError {
   }
 }
 
-/** PostgreSQL, or the network, is silent. It is unknown whether the statement was executed. */
+/** PostgreSQL, or the network, is silent. */
 export class NoAnswerError extends CodedError {
-  constructor(
-    what: string,
-    readonly limitMs?: number,
-  ) {
-    const within = limitMs === undefined ? '' : ` within ${limitMs} ms`;
-    super('DATABASE_NO_ANSWER', `${what}${within}; the connection is closed, and the work is tried again`);
+  /** @param sentence also says what became of the work. The service tries it again, and a command does not. */
+  constructor(sentence: string) {
+    super('DATABASE_NO_ANSWER', sentence);
   }
 }
 

@@ -19,6 +19,8 @@ const clock = new SystemClock();
 /** A pool without a limit of its own would wait forever for a connection. */
 const CHECKOUT_MS = 10_000;
 
+const NO_CONNECTION = `the pool has given no connection within ${CHECKOUT_MS} ms; nothing was sent (docs/database.md, "Your pool")`;
+
 /** Gives the server time to cancel first, because it says why. */
 const ANSWER_MARGIN_MS = 1_000;
 
@@ -71,7 +73,7 @@ async function checkOut(dataSource: DataSource): Promise<OwnConnection> {
 async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
   const connecting = runner.connect() as Promise<PooledClient | undefined>;
   try {
-    const late = (): Error => new NoAnswerError('the pool has given no connection', CHECKOUT_MS);
+    const late = (): Error => new NoAnswerError(NO_CONNECTION);
     return await inTime(clock, CHECKOUT_MS, connecting, late);
   } catch (error) {
     noteFailure(runner.connection, error);
@@ -114,7 +116,8 @@ function giveUp(client: PooledClient | undefined, { sql, sentAtMs, limitMs }: Un
   if (!client) return;
   wasSilent(client, sentAtMs);
   if (!COMMITS.test(sql)) cancel(client);
-  hangUp(client, new NoAnswerError('the database has not answered', limitMs));
+  const doubt = 'the statement may have been executed, so look before you repeat it by hand';
+  hangUp(client, new NoAnswerError(`the database has not answered within ${limitMs} ms; ${doubt}`));
 }
 
 /**

@@ -174,7 +174,8 @@ function startupOf(client: Client): object {
   return (Client.prototype as unknown as ResilientClient).getStartupConf.call(client);
 }
 
-const silence = (): Error => new NoAnswerError('a connection beside this one had no answer');
+const silence = (): Error =>
+  new NoAnswerError('a connection beside this one had no answer; this one is closed as well');
 
 /** The password of a pool's options is hidden from copies. */
 function withDefaults(config: ClientConfig, { password }: ClientConfig): ClientConfig {
