@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
-import { CodedError } from '../errors';
+import { CodedError, messageOf, ToldFailures } from '../errors';
 
 /** A timer that can be canceled. Canceling a timer that has fired does nothing. */
 export interface Timer {
@@ -157,7 +157,8 @@ export class PollingLoop {
   private running: Promise<void> | undefined;
   private isWoken = false;
   private hasMore = false;
-  private lastError = '';
+  /** The same line every second would fill the log and add nothing. */
+  private readonly told = new ToldFailures();
 
   constructor(
     private readonly clock: Clock,
@@ -195,10 +196,10 @@ export class PollingLoop {
     this.isWoken = false;
     try {
       this.hasMore = await this.runLimited();
-      this.lastError = '';
+      this.told.worked();
       if (!this.hasMore) await this.sleep(this.deps.intervalMs());
     } catch (error) {
-      this.logOnce(error instanceof Error ? error.message : String(error));
+      if (this.told.isNew(error)) this.logger.error(`failed, retrying: ${messageOf(error)}`);
       // `wake` must not end this pause: every commit of a busy host calls it, which would make this a tight loop.
       await this.clock.sleep(ERROR_PAUSE_MS, this.stopping.signal);
     }
@@ -219,12 +220,6 @@ export class PollingLoop {
     } finally {
       this.stopping.signal.removeEventListener('abort', stop);
     }
-  }
-
-  /** Logs a failure once: the same line every second would fill the log and add nothing. */
-  private logOnce(message: string): void {
-    if (message !== this.lastError) this.logger.error(`failed, retrying: ${message}`);
-    this.lastError = message;
   }
 
   private async sleep(ms: number): Promise<void> {

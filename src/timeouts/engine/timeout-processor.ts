@@ -2,6 +2,7 @@ import { type DataSource } from 'typeorm';
 import { Logger } from '@nestjs/common';
 import { type Clock, withTimeout } from '../../clock';
 import { type ScanRange, isDatabaseWritable } from '../../database';
+import { messageOf, ToldFailures } from '../../errors';
 import { type Outbox } from '../../outbox';
 import {
   type Channel,
@@ -201,6 +202,7 @@ export class WakeUpConsumer {
   private readonly consumer: ManualAckConsumer;
   /** Deliveries that could not be written, until the database is available again. */
   private readonly kept: KeptDeliveries;
+  private readonly told = new ToldFailures();
 
   constructor(
     private readonly deps: ConsumerDependencies,
@@ -220,6 +222,9 @@ export class WakeUpConsumer {
       isThere: () => isDatabaseWritable(deps.dataSource),
     });
     deps.observers.add({
+      settled: (kind, rows) => {
+        if (kind === processor.kind && rows.length > 0) this.told.worked();
+      },
       unavailable: (kind, error) => {
         if (kind === processor.kind) this.pause(error);
       },
@@ -257,8 +262,8 @@ export class WakeUpConsumer {
   /** The database is unavailable: taking more deliveries would only fill the process. */
   private pause(error: unknown): void {
     if (!this.consumer.isConsuming) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    this.logger.warn(`could not write; consuming again when the database answers: ${reason}`);
+    if (this.told.isNew(error))
+      this.logger.warn(`could not write; consuming again when the database answers: ${messageOf(error)}`);
     this.kept.pause();
   }
 }

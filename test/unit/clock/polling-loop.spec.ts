@@ -237,6 +237,22 @@ describe('PollingLoop', () => {
       expect(errors).toHaveBeenCalledTimes(2);
       await loop.stop();
     });
+
+    it('logs failures that take turns once each, and those of one code once', async () => {
+      const failures = [new Error('it only reads'), new Error('it is gone')].map((error, code) =>
+        Object.assign(error, { code: `0800${code}` }),
+      );
+      const { clock, loop } = setup((run) => {
+        throw (run < 7 && failures[run % 2]) || Object.assign(new Error(`gone for ${run} s`), { code: '08000' });
+      });
+      loop.start();
+      for (let second = 0; second < 10; second++) {
+        await settled();
+        clock.advance(1_000);
+      }
+      expect(errors.mock.calls).toEqual([['failed, retrying: it is gone'], ['failed, retrying: it only reads']]);
+      await loop.stop();
+    });
   });
 });
 
