@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
-import { CodedError, messageOf, ToldFailures } from '../errors';
+import { CodedError, messageOf } from '../errors';
 
 /** A timer that can be canceled. Canceling a timer that has fired does nothing. */
 export interface Timer {
@@ -237,5 +237,27 @@ class StuckLoopError extends CodedError {
       `a run of the loop ${name} did not end within ${limitMs} ms, so the loop continues without it; look for a handler or ` +
         'a connection that does not respond',
     );
+  }
+}
+
+/** More are told again: messages of errors without a code may differ each time. */
+const MOST_KINDS = 20;
+
+/** Tells which failures of work that is tried again are worth a line: the first of each kind since it last succeeded. */
+export class ToldFailures {
+  private readonly kinds = new Set<string>();
+
+  /** Of one kind are errors with the same code, or else the same message. */
+  isNew(error: unknown): boolean {
+    const { code } = Object(error) as { code?: unknown };
+    const kind = typeof code === 'string' ? code : messageOf(error);
+    if (this.kinds.has(kind)) return false;
+    if (this.kinds.size >= MOST_KINDS) this.kinds.clear();
+    this.kinds.add(kind);
+    return true;
+  }
+
+  worked(): void {
+    this.kinds.clear();
   }
 }

@@ -1,1 +1,11 @@
-export { CLOCK, type Clock, type Timer, Deadline, inTime, SystemClock, withTimeout, PollingLoop } from './clock';
+export {
+  CLOCK,
+  type Clock,
+  type Timer,
+  Deadline,
+  inTime,
+  SystemClock,
+  withTimeout,
+  PollingLoop,
+  ToldFailures,
+} from './clock';

@@ -73,28 +73,6 @@ export class FailureLog {
   }
 }
 
-/** More are told again: messages of errors without a code may differ each time. */
-const MOST_KINDS = 20;
-
-/** Tells which failures of work that is tried again are worth a line: the first of each kind since it last succeeded. */
-export class ToldFailures {
-  private readonly kinds = new Set<string>();
-
-  /** Of one kind are errors with the same code, or else the same message. */
-  isNew(error: unknown): boolean {
-    const { code } = Object(error) as { code?: unknown };
-    const kind = typeof code === 'string' ? code : messageOf(error);
-    if (this.kinds.has(kind)) return false;
-    if (this.kinds.size >= MOST_KINDS) this.kinds.clear();
-    this.kinds.add(kind);
-    return true;
-  }
-
-  worked(): void {
-    this.kinds.clear();
-  }
-}
-
 /** Some errors have no message, such as an AggregateError of a connection. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);

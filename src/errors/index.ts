@@ -9,4 +9,4 @@ export {
   ownValue,
   packageVersion,
 } from './checks';
-export { CodedError, FailureLog, InvalidOptionsError, messageOf, MissingPackageError, ToldFailures } from './errors';
+export { CodedError, FailureLog, InvalidOptionsError, messageOf, MissingPackageError } from './errors';

@@ -1,8 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { Logger } from '@nestjs/common';
-import { type Clock, withTimeout } from '../../clock';
+import { type Clock, ToldFailures, withTimeout } from '../../clock';
 import { type ScanRange, isDatabaseWritable } from '../../database';
-import { messageOf, ToldFailures } from '../../errors';
+import { messageOf } from '../../errors';
 import { type Outbox } from '../../outbox';
 import {
   type Channel,

@@ -413,31 +413,22 @@ describe('a refund that fails after it succeeded', () => {
   it.each([
     ['erased', eraseOrder],
     ['purged', purgeOrder],
-  ])(
-    'is told under a name that only a report had given to the payment of an order which was %s',
-    async (what, forget) => {
-      const [reference, named] = [`f-named-${what}`, `f-alias-${what}`];
-      const id = await desk.placed({ attempt: desk.attempt(reference) });
-      const report = { orderId: id, ...desk.attempt(named), amount: 1_999, currency: 'EUR', transactionId: reference };
-      await desk.shop.markPaid.execute(report);
-      await desk.confirm(id, reference);
-      const second = {
-        orderId: id,
-        ...desk.attempt(reference),
-        amount: 500,
-        currency: 'EUR',
-        transactionId: `${named}-2`,
-      };
-      await desk.shop.markPaid.confirm(second, { cause: 'notify' }, { account: null });
-      const request = { orderId: id, ...desk.attempt(`${named}-2`), reason: 'the buyer called' };
-      expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
-      expect(await run(id)).toEqual({ type: 'done' });
-      await forget(desk, id);
-      await news(named);
-      await news(named);
-      expect(await desk.openOf(named)).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
-    },
-  );
+  ])('is told under a name that only a report gave to the payment of an order that was %s', async (what, forget) => {
+    const [reference, named] = [`f-named-${what}`, `f-alias-${what}`];
+    const id = await desk.placed({ attempt: desk.attempt(reference) });
+    const report = { orderId: id, ...desk.attempt(named), amount: 1_999, currency: 'EUR', transactionId: reference };
+    await desk.shop.markPaid.execute(report);
+    await desk.confirm(id, reference);
+    const second = { ...report, ...desk.attempt(reference), amount: 500, transactionId: `${named}-2` };
+    await desk.shop.markPaid.confirm(second, { cause: 'notify' }, { account: null });
+    const request = { orderId: id, ...desk.attempt(`${named}-2`), reason: 'the buyer called' };
+    expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+    expect(await run(id)).toEqual({ type: 'done' });
+    await forget(desk, id);
+    await news(named);
+    await news(named);
+    expect(await desk.openOf(named)).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
+  });
 
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
     const id = await desk.placed({ attempt: desk.attempt('f-needed') });
