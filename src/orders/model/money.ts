@@ -15,6 +15,7 @@ import {
   isSamePayment,
   isSameRow,
   isSettledReport,
+  paidAttempts,
   type PaidSource,
   type PaymentNames,
   withStatus,
@@ -113,8 +114,9 @@ export function insufficientParts(
   why: Pick<UnmatchedMoney, 'handling' | 'now' | 'traceparent'>,
 ): UnmatchedMoney[] {
   if (moneyReceived(order, order.attempts).type !== 'insufficient') return [];
-  const paid = order.attempts.filter(({ status }) => status === 'PAID');
-  return paid.map((attempt) => unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }));
+  return paidAttempts(order).map((attempt) =>
+    unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }),
+  );
 }
 
 /** A payment that a PAID order holds, and the reasons for which a person is still told of it. */
@@ -131,8 +133,7 @@ export function toldOfPaid(order: LockedOrder): Told[] {
     if (money.surplus.includes(attempt)) return ['late', 'surplus'];
     return attempt === money.overpaid?.attempt ? ['overpaid'] : [];
   };
-  const paid = order.attempts.filter(({ status }) => status === 'PAID');
-  return paid.map((attempt) => ({ attempt, still: stillTold(attempt) }));
+  return paidAttempts(order).map((attempt) => ({ attempt, still: stillTold(attempt) }));
 }
 
 /**

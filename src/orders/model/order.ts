@@ -137,6 +137,11 @@ export function isBooked({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return (BOOKED_STATUSES as readonly AttemptStatus[]).includes(status);
 }
 
+/** The attempts whose money the order has: not those whose money goes back, or was settled. */
+export function paidAttempts({ attempts }: Pick<LockedOrder, 'attempts'>): PaymentAttempt[] {
+  return attempts.filter(({ status }) => status === 'PAID');
+}
+
 /** Whether the order has this money, but only a report says so. */
 export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'status' | 'paidSource'>): boolean {
   return status === 'PAID' && paidSource !== 'provider';

@@ -16,6 +16,7 @@ import {
   type LockedOrder,
   type OrderStatus,
   canTakeMoney,
+  paidAttempts,
   type PaymentAttempt,
   isUndecided,
   isSameRow,
@@ -294,8 +295,8 @@ function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, part
  *
  * @param waiting confirmed money that names the order and waits for a person.
  */
-export function refuseMoney({ attempts }: LockedOrder, waiting: MoneyRefusal['payments'] = []): MoneyRefusal {
-  const payments = [...attempts.filter(({ status }) => status === 'PAID'), ...waiting];
+export function refuseMoney(order: LockedOrder, waiting: MoneyRefusal['payments'] = []): MoneyRefusal {
+  const payments = [...paidAttempts(order), ...waiting];
   const named = payments.map(
     ({ provider, reference }) => [`${provider}\n${reference}`, { provider, reference }] as const,
   );
@@ -309,7 +310,7 @@ function decidePart(
   sentence: string,
   partial: PartialPolicy,
 ): Extract<ClosingDecision, { type: 'close' | 'park' }> {
-  const paid = order.attempts.filter(({ status }) => status === 'PAID');
+  const paid = paidAttempts(order);
   const doubtful = paid.find((attempt) => isUnconfirmed(attempt) || !attempt.registered);
   if (!refundsPart(order, partial)) return { type: 'park', reason: sentence };
   if (!doubtful) return { type: 'close', to, returns: paid };

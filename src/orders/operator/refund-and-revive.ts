@@ -16,6 +16,7 @@ import {
   accountOfAttempt,
   type AttemptKey,
   isUnconfirmed,
+  paidAttempts,
   type PaymentAttempt,
   type PaymentNames,
   type LockedOrder,
@@ -267,7 +268,7 @@ export class ReviveOrder {
 
   private async decide({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<ReviveOrderResult> {
     const { transaction, unmatched, found } = this;
-    const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+    const paid = paidAttempts(order);
     const decision = decideRevival(order, await found.disputed(tx, paid, 'revival'));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'already-paid')

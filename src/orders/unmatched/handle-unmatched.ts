@@ -7,7 +7,7 @@ import { applyStep, type Why } from '../sql/order-transaction';
 import { neededPayments } from '../model/decide-claim';
 import { insufficientParts, moneyReceived, isPaidByReports, toldOfPaid } from '../model/money';
 import { handlingOfPart } from '../model/plan-closing';
-import { type LockedOrder, isUnconfirmed, type PaymentAttempt, isClaim } from '../model/order';
+import { type LockedOrder, isUnconfirmed, paidAttempts, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
@@ -344,10 +344,6 @@ function decideClosed(order: LockedOrder, policy: UnmatchedPolicy, verification:
 /** Nobody can tell anymore whether the order had a payment already, so a person decides about every payment. */
 function isErased(order: LockedOrder): boolean {
   return order.isErased === true;
-}
-
-function paidAttempts({ attempts }: LockedOrder): PaymentAttempt[] {
-  return attempts.filter((attempt) => attempt.status === 'PAID');
 }
 
 /**
