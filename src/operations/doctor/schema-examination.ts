@@ -114,15 +114,17 @@ export class SchemaExamination {
   private rights({ user, isThere, isOpen, lacking }: OwnTablesFacts): void {
     if (!isThere || (isOpen && lacking.length === 0)) return;
     const error = MissingRightsError.toUse(this.deps.schema, user, isOpen ? lacking.join(', ') : 'USAGE');
-    const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
-    this.notes.error('database-rights', `${seen}.`, `Run as ${remedy}`);
+    this.missingRight('database-rights', error);
   }
 
   private rowSecurity({ user, hidden }: OwnTablesFacts): void {
     if (hidden.length === 0) return;
-    const error = MissingRightsError.toSee(this.deps.schema, user, hidden);
+    this.missingRight('row-level-security', MissingRightsError.toSee(this.deps.schema, user, hidden));
+  }
+
+  private missingRight(finding: string, error: MissingRightsError): void {
     const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
-    this.notes.error('row-level-security', `${seen}.`, `Run as ${remedy}`);
+    this.notes.error(finding, `${seen}.`, `Run as ${remedy}`);
   }
 
   private async writing(): Promise<void> {
