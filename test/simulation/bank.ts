@@ -329,7 +329,8 @@ export class Bank {
     }
     refund.status = 'REFUNDED';
     payment.refunded += refund.amount;
-    if (!this.isCalm && this.random.chance(this.traits.returning)) void this.return(payment, refund);
+    // The bank goes on if whoever asked dies.
+    if (!this.isCalm && this.random.chance(this.traits.returning)) acting.exit(() => void this.return(payment, refund));
   }
 
   /** The account of the buyer does not exist any more. */

@@ -271,7 +271,7 @@ export function reconcileTimeout(orderId: string): TimeoutRef {
   return { kind: PAYMENT_RECONCILIATION, key: orderId };
 }
 
-/** The timeout that asks the provider for this refund. `isCheck`: the refund is done, and may have failed since. */
+/** The timeout that asks the provider for this refund. `isCheck`: the provider has news of it, so it may have failed since. */
 export function refundTimeout(number: string, isCheck = false): TimeoutRef & Pick<ScheduleTimeout, 'payload'> {
   return { kind: PAYMENT_REFUND, key: number, ...(isCheck ? { payload: { isCheck } } : {}) };
 }

@@ -178,13 +178,11 @@ export class HandleWebhook {
     if (!attempt) return this.tellOfRefund(names);
     const { scheduler, refunds } = this;
     const { orderId } = attempt;
-    const known = await refunds.ofOrder(orderId);
-    // Those that are done may have failed, which no other look-up would notice.
-    const done = known.filter(({ isConfirmed }) => isConfirmed).map(({ number }) => refundTimeout(number, true));
-    await scheduler.schedule([reconcileTimeout(orderId), ...done].map((timeout) => ({ ...timeout, afterMs: 0 })));
-    // These need more than a payment, whether or not they are due: a closing in progress, a waiting refund.
-    const waiting = known.filter(({ isConfirmed }) => !isConfirmed).map(({ number }) => refundTimeout(number));
-    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, ...waiting], 'passive');
+    // A refund that is done, or is just confirmed, may have failed, which no other look-up would notice.
+    const checks = (await refunds.toCheck(orderId)).map(({ number }) => refundTimeout(number, true));
+    await scheduler.schedule([reconcileTimeout(orderId), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 })));
+    // A closing in progress needs more than a payment, whether or not it is due.
+    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }], 'passive');
   }
 
   /**

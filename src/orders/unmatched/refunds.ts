@@ -103,8 +103,9 @@ export class RefundRows {
     return new Map(rows.map((row) => [row.number, toAskableRefund(row)]));
   }
 
-  ofOrder(orderId: string): Promise<{ readonly number: string; readonly isConfirmed: boolean }[]> {
-    return this.database.query(refundSql(this.database).ofOrder, [orderId]);
+  /** Those that the provider has confirmed, and those that are being asked for, whose answer may be older than its news. */
+  toCheck(orderId: string): Promise<{ readonly number: string }[]> {
+    return this.database.query(refundSql(this.database).toCheck, [orderId]);
   }
 
   /** Records that the money is refunded, and that no person needs to do it anymore. */
@@ -151,6 +152,7 @@ export class RefundRows {
 }
 
 const refundSql = statements((schema) => {
+  const isAskedFor = `EXISTS (SELECT 1 FROM ${schema}.timeout t WHERE t.kind = '${PAYMENT_REFUND}' AND t.key = r.number AND t.state = 'pending')`;
   const isAttempt = 'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
   // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
   const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
@@ -205,7 +207,7 @@ const refundSql = statements((schema) => {
          AND r.status = 'PENDING' RETURNING r.number`,
     takeBack: `
       UPDATE ${schema}.refund r SET ${pending} ${hasFailed} AND r.status = 'REFUNDED' AND r.evidence IS NULL RETURNING r.number`,
-    ofOrder: `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`,
+    toCheck: `SELECT r.number FROM ${schema}.refund r WHERE r.order_id = $1 AND (${isConfirmed} OR ${isAskedFor})`,
     pending: `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`,
   };
 });
@@ -286,7 +288,8 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     await this.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
     await this.setAttemptStatus(tx, asked.refund, 'REFUNDED');
     await this.announce(tx, await this.currentOf(tx, order), { ...asked.refund, refundId: decision.refundId }, by, now);
-    return DONE;
+    const check = isCheck(due) && !asked.paidBackAs ? decideCheck(answer, waitedMs(due, now)) : undefined;
+    return check?.type === 'retry' ? check : DONE;
   }
 
   /** The money is back at the merchant. The refund is pending again. */
@@ -355,8 +358,12 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
 }
 
 /** A refund that is done is asked for again only if a notification has scheduled that. */
-function isOver({ isConfirmed }: AskableRefund, { payload }: Pick<DueTimeout, 'payload'>): boolean {
-  return isConfirmed && payload['isCheck'] !== true;
+function isOver({ isConfirmed }: AskableRefund, due: DueTimeout): boolean {
+  return isConfirmed && !isCheck(due);
+}
+
+function isCheck({ payload }: DueTimeout): boolean {
+  return payload['isCheck'] === true;
 }
 
 /** The known answer for the refund. A person's note outweighs the provider, which then need not be called. */

@@ -1,10 +1,8 @@
-import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
 import { openItemsOf } from '../../../src/orders/retention/purge-orders';
-import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { post } from './post-notification';
-import { dueOf, eventsOf, notified, SCHEMA, settleUntilDone } from './shop';
+import { eventsOf, notified, SCHEMA, settleUntilDone } from './shop';
 
 const FAILED = { type: 'REJECTED', reason: 'refund failed: expired_or_canceled_card' } as const;
 const MINUTE = 60_000;
@@ -19,31 +17,7 @@ describe('a refund that fails after it succeeded', () => {
 
   const news = (reference: string) => post(desk, { type: 'STATUS_CHANGED', reference, evidence: {} });
 
-  /** Runs the refund of this payment if its timeout is scheduled, as the engine does. */
-  async function run(orderId: string, ageMs = 2 * MINUTE): Promise<TimeoutOutcome | 'not scheduled'> {
-    const { shop } = desk;
-    const [row] = await shop.dataSource.query<{ key: string; payload: DueTimeout['payload'] }[]>(
-      `SELECT t.key, t.payload FROM ${SCHEMA}.timeout t JOIN ${SCHEMA}.refund r ON r.number = t.key
-        WHERE t.kind = $1 AND r.order_id = $2`,
-      [PAYMENT_REFUND, orderId],
-    );
-    if (!row) return 'not scheduled';
-    const dueAt = new Date(Date.now() - ageMs);
-    const due = dueOf(row.key, { kind: PAYMENT_REFUND, payload: row.payload, dueAt }) as DueTimeout<never>;
-    let [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([due], tx));
-    if (outcome?.type === 'look-up') {
-      const answer = (await shop.refunding.lookUp(due, new AbortController().signal)) as never;
-      [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([{ ...due, answer }], tx));
-    }
-    if (outcome?.type === 'done') {
-      await shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE kind = $1 AND key = $2`, [
-        PAYMENT_REFUND,
-        row.key,
-      ]);
-    }
-    return outcome as TimeoutOutcome;
-  }
-
+  const run = (orderId: string, ageMs?: number) => desk.runRefundOf(orderId, ageMs);
   const askedFor = (reference: string) =>
     desk.shop.provider.refunds.filter(({ attempt }) => attempt.reference === reference);
   const eventsAfter = async (id: string, seen: number) =>
@@ -88,6 +62,19 @@ describe('a refund that fails after it succeeded', () => {
     expect(askedFor('f-stands')).toHaveLength(3);
     expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
     expect([await eventsAfter(id, seen), await desk.rowsOf('f-stands')]).toEqual([[], ['late refunding']]);
+  });
+
+  it('is asked for again if the provider told of that before its confirmation was stored', async () => {
+    const id = await desk.placed();
+    await desk.shop.cancel.execute({ orderId: id });
+    await notified(desk.shop, id, 'f-early');
+    await news('f-early');
+    // The provider's own replica may lag behind its news, too.
+    expect(await run(id, 0)).toMatchObject({ type: 'retry', counted: false, afterMs: MINUTE });
+    desk.shop.provider.answerRefund('f-early', FAILED);
+    expect(await run(id, MINUTE)).toMatchObject({ type: 'retry', counted: true });
+    expect(await desk.statusOf(id)).toBe('REFUNDING');
+    expect(await desk.openOf('f-early')).toMatchObject([{ reason: 'refund-failed' }]);
   });
 
   it('is not taken for failed because the provider does not answer, or works on it', async () => {

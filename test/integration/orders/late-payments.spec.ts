@@ -9,6 +9,7 @@ import {
   newOrder,
   notified,
   openShop,
+  runOnce,
   SCHEMA,
   settle,
   settleUntilDone,
@@ -67,14 +68,9 @@ describe('late, surplus, and partial payments', () => {
     ).map(({ reason, handling }) => `${reason} ${handling}`);
 
   /** One run of a kind, as the engine makes it: settle, look up outside the transaction, settle. */
-  async function round(kind: string, key: string, payload: DueTimeout['payload'] = {}): Promise<TimeoutOutcome> {
-    const handler = kind === PAYMENT_REFUND ? shop.refunding : shop.watching;
-    const due = dueOf(key, { kind, payload }) as DueTimeout<never>;
-    const [first] = await shop.dataSource.transaction((tx) => handler.handleBatch([due], tx));
-    if (first?.type !== 'look-up') return first as TimeoutOutcome;
-    const answer = (await handler.lookUp(due, new AbortController().signal)) as never;
-    const [second] = await shop.dataSource.transaction((tx) => handler.handleBatch([{ ...due, answer }], tx));
-    return second as TimeoutOutcome;
+  function round(kind: string, key: string, payload: DueTimeout['payload'] = {}): Promise<TimeoutOutcome> {
+    const due = dueOf(key, { kind, payload });
+    return kind === PAYMENT_REFUND ? runOnce(shop, shop.refunding, due) : runOnce(shop, shop.watching, due);
   }
 
   const refund = (reference: string) => round(PAYMENT_REFUND, refundNumber(attempt(reference)));

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type ActionContext, type NewOrder } from '../../../src';
-import { fill, newOrder, openShop, SCHEMA, settleUntilDone } from './shop';
+import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
+import { dueOf, fill, newOrder, openShop, runOnce, SCHEMA, settleUntilDone, type Shop } from './shop';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** The actor in these tests. The interface must not matter. */
 export const ANNA: ActionContext = { cause: 'api', actor: 'anna' };
@@ -72,6 +75,7 @@ export async function openDesk() {
       );
       return id;
     },
+    runRefundOf: (orderId: string, ageMs?: number) => runRefundOf(shop, orderId, ageMs),
     /** What is left of the timeouts of an order that the engine has ended or parked: none that is due. */
     endTimeoutsOf: (id: string) => shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, [id]),
     kindsOf: async (id: string) =>
@@ -82,4 +86,20 @@ export async function openDesk() {
         )
       ).map(({ kind }) => kind),
   };
+}
+
+/** Runs the refund of this order if its timeout is scheduled, as the engine does. */
+async function runRefundOf(shop: Shop, orderId: string, ageMs = 2 * MINUTE): Promise<TimeoutOutcome | 'not scheduled'> {
+  const [row] = await shop.dataSource.query<{ key: string; payload: DueTimeout['payload'] }[]>(
+    `SELECT t.key, t.payload FROM ${SCHEMA}.timeout t JOIN ${SCHEMA}.refund r ON r.number = t.key
+      WHERE t.kind = $1 AND r.order_id = $2`,
+    [PAYMENT_REFUND, orderId],
+  );
+  if (!row) return 'not scheduled';
+  const ref = { kind: PAYMENT_REFUND, key: row.key };
+  const dueAt = new Date(Date.now() - ageMs);
+  const outcome = await runOnce(shop, shop.refunding, dueOf(row.key, { ...ref, payload: row.payload, dueAt }));
+  if (outcome.type === 'done')
+    await shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE kind = $1 AND key = $2`, [ref.kind, ref.key]);
+  return outcome;
 }

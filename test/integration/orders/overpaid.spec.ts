@@ -3,7 +3,7 @@ import { openItemsOf } from '../../../src/orders/retention/purge-orders';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
-import { dueOf, eventsOf, fill, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
+import { dueOf, eventsOf, fill, openShop, runOnce, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 describe('an order that is overpaid', () => {
   let shop: Shop;
@@ -150,12 +150,7 @@ describe('an order that is overpaid', () => {
     const refund = async (number: string, payload: DueTimeout['payload'] = {}) => {
       const [scheduled] = await shop.dataSource.query<unknown[]>(`SELECT 1 FROM ${SCHEMA}.timeout WHERE kind = $1 AND key = $2`, [PAYMENT_REFUND, number]); // prettier-ignore
       if (!scheduled) return 'not scheduled';
-      const due = dueOf(number, { kind: PAYMENT_REFUND, payload }) as DueTimeout<never>;
-      const [first] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([due], tx));
-      if (first?.type !== 'look-up') return first?.type;
-      const answer = (await shop.refunding.lookUp(due, new AbortController().signal)) as never;
-      const [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([{ ...due, answer }], tx));
-      return outcome?.type;
+      return (await runOnce(shop, shop.refunding, dueOf(number, { kind: PAYMENT_REFUND, payload }))).type;
     };
     const attemptsOf = async (id: string) =>
       (

@@ -198,14 +198,29 @@ export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds
   return ids.map((id) => last.get(id) as TimeoutOutcome);
 }
 
-/** Looks up the payments of an order and books the answers: settle, look up outside the transaction, settle. */
-export async function reconcile(shop: Shop, orderId: string, lateMs = 0): Promise<TimeoutOutcome | undefined> {
+/** One run of a timeout, as the engine makes it: settle, look up outside the transaction, settle. */
+export async function runOnce<T>(
+  { dataSource }: Shop,
+  handler: {
+    handleBatch(due: DueTimeout<T>[], tx: EntityManager): Promise<TimeoutOutcome[]>;
+    lookUp(due: DueTimeout, signal: AbortSignal): Promise<T>;
+  },
+  due: DueTimeout,
+): Promise<TimeoutOutcome> {
+  const settleNow = async (one: DueTimeout): Promise<TimeoutOutcome> => {
+    const outcomes = await dataSource.transaction((tx) => handler.handleBatch([one as DueTimeout<T>], tx));
+    return outcomes[0] as TimeoutOutcome;
+  };
+  const first = await settleNow(due);
+  if (first.type !== 'look-up') return first;
+  const answer = await handler.lookUp(due, new AbortController().signal);
+  return settleNow({ ...due, answer });
+}
+
+/** Looks up the payments of an order and books the answers. */
+export function reconcile(shop: Shop, orderId: string, lateMs = 0): Promise<TimeoutOutcome> {
   const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION, dueAt: new Date(Date.now() - lateMs) });
-  const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([due], tx));
-  if (first?.type !== 'look-up') return first;
-  const answer = await shop.reconciling.lookUp(due, new AbortController().signal);
-  const [second] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([{ ...due, answer }], tx));
-  return second;
+  return runOnce(shop, shop.reconciling, due);
 }
 
 /** The effect of a provider's notification on an attempt that is registered and counts as closed. */

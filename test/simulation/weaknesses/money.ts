@@ -215,7 +215,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'drops-news',
     says: 'A notified change triggers what is due, but no look-up',
-    patches: [patch(WEBHOOK, '[reconcileTimeout(orderId), ...done].map(', '[...done].map(')],
+    patches: [patch(WEBHOOK, '[reconcileTimeout(orderId), ...checks].map(', '[...checks].map(')],
   },
   {
     name: 'ignores-chargebacks',
@@ -241,10 +241,15 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         WEBHOOK,
-        '[reconcileTimeout(orderId), ...done].map(',
-        '[reconcileTimeout(orderId), ...done.slice(0, 0)].map(',
+        '[reconcileTimeout(orderId), ...checks].map(',
+        '[reconcileTimeout(orderId), ...checks.slice(0, 0)].map(',
       ),
     ],
+  },
+  {
+    name: 'misses-early-failures',
+    says: 'That a refund failed is forgotten if it is told before the confirmation is stored',
+    patches: [patch('orders/unmatched/refunds.ts', ' AND (${isConfirmed} OR ${isAskedFor})`', ' AND ${isConfirmed}`')],
   },
   {
     name: 'believes-pending-refunds',

@@ -22,12 +22,7 @@ const PAID: Notification = {
 };
 
 /** The use case with recorded dependencies. */
-function desk(
-  notification: Notification,
-  known?: PaymentAttempt,
-  fault?: Error,
-  refunds: { number: string; isConfirmed: boolean }[] = [],
-) {
+function desk(notification: Notification, known?: PaymentAttempt, fault?: Error, refunds: { number: string }[] = []) {
   const booked: ReportedPayment[] = [];
   const kept: UnmatchedMoney[] = [];
   const woken: TimeoutRef[] = [];
@@ -60,7 +55,7 @@ function desk(
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
   const database = new Database(dataSourceStub(), 's');
-  const rows = { ofOrder: async () => refunds } as unknown as RefundRows;
+  const rows = { toCheck: async () => refunds } as unknown as RefundRows;
   const useCase = new HandleWebhook(providers, observers, store, database, markPaid, scheduler, rows);
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
@@ -177,16 +172,10 @@ describe('a notification', () => {
 
   it('of another change starts a look-up, whatever is due', async () => {
     const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
-    const { take, woken, scheduled, booked } = desk(news, attempt(), undefined, [
-      { number: 'r-waiting', isConfirmed: false },
-    ]);
+    const { take, woken, scheduled, booked } = desk(news, attempt());
     expect(await take()).toBe('accepted');
     expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
-    expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
-      'order.payment o-1',
-      'order.late-watch o-1',
-      'payment.refund r-waiting',
-    ]);
+    expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['order.payment o-1', 'order.late-watch o-1']);
     expect(booked).toEqual([]);
   });
 
@@ -196,9 +185,9 @@ describe('a notification', () => {
     expect([scheduled, woken, kept]).toEqual([[], [], []]);
   });
 
-  it('of another change asks again for the refunds that are done, because they may have failed', async () => {
+  it('of another change asks again for the refunds that are done, or are just confirmed, because they may have failed', async () => {
     const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
-    const { take, scheduled, woken } = desk(news, attempt(), undefined, [{ number: 'r-done', isConfirmed: true }]);
+    const { take, scheduled, woken } = desk(news, attempt(), undefined, [{ number: 'r-done' }]);
     expect(await take()).toBe('accepted');
     expect(scheduled).toContainEqual({ kind: 'payment.refund', key: 'r-done', payload: { isCheck: true }, afterMs: 0 });
     expect(woken).not.toContainEqual(expect.objectContaining({ key: 'r-done' }));
