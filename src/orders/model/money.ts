@@ -190,7 +190,7 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
   const attempts =
     money.source === 'provider' ? order.attempts.filter((one) => !isOtherPayment(one, money)) : order.attempts;
   const known = findAttempt(attempts, money);
-  const booked = attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
+  const booked = bookedAs(attempts, known, money);
   // What a report says of a second payment does not show through which attempt it was made.
   const holders =
     money.secondOf !== undefined ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
@@ -216,6 +216,17 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
     isDisputed: wasHolder && differs(holder, money),
     released: changed.filter(({ status }) => status === 'OPEN' || status === 'CLOSED'),
   };
+}
+
+/** The attempts that hold this payment. A report under what the provider has called another name of one is about that one. */
+function bookedAs(
+  attempts: readonly PaymentAttempt[],
+  known: PaymentAttempt | undefined,
+  money: Money,
+): PaymentAttempt[] {
+  const holding = attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
+  if (holding.length > 0 || money.source === 'provider' || known?.status !== 'DUPLICATE') return holding;
+  return attempts.filter((one) => isBooked(one) && isSamePayment(one, known));
 }
 
 /**

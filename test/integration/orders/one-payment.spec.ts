@@ -2,6 +2,7 @@ import { type PaidOutcome } from '../../../src/payments';
 import { until } from '../../support/engine';
 import { ORDER_LATE_WATCH } from '../../../src/orders/model/new-order';
 import { paymentSteps } from './payment-steps';
+import { post } from './post-notification';
 import {
   dueOf,
   eventsOf,
@@ -208,6 +209,39 @@ describe('one payment that is reported under several names by several sources', 
     await confirm(id, 'd-1', 5);
     expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'settled' }]);
     await confirm(id, 'd-1', 9_999);
+    expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+  });
+
+  it('is found under a reference that nobody has registered, though a report under it seems to add one until then', async () => {
+    const id = await placed();
+    await report(id, 'own-1');
+    for (const reference of ['own-1', 'reference-1']) await confirm(id, reference, 1_999, 'own-1');
+    await report(id, 'reference-1');
+    found('reference-1', 'own-1');
+    await reconcile(shop, id);
+    expect(await attemptsOf(id)).toEqual(['own-1 DUPLICATE', 'reference-1 PAID']);
+    expect(await unmatchedOf(id)).toEqual([{ reason: 'surplus', handling: 'adopted' }]);
+  });
+
+  it('is that of its order, although all orders are paid under one reference, such as a static code', async () => {
+    const ids = [await placed(), await placed()];
+    for (const [index, id] of ids.entries()) {
+      await report(id, `of-code-${index}`);
+      await post({ shop }, { ...paidAs(`of-code-${index}`), reference: 'code' });
+      await post({ shop }, { ...paidAs(`of-code-${index}`), reference: 'code' });
+    }
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['PAID', 'PAID']);
+    expect(await Promise.all(ids.map(attemptsOf))).toEqual([['of-code-0 PAID'], ['of-code-1 PAID']]);
+  });
+
+  it('is the same in a report under a registered name that the provider has called another one of it', async () => {
+    const id = await placed({ attempt: attempt('cs_e') });
+    await shop.register.execute({ orderId: id, ...attempt('pi_e') });
+    await confirm(id, 'pi_e', 1_999, 'pi_e');
+    await confirm(id, 'cs_e', 1_999, 'pi_e');
+    expect(await report(id, 'cs_e')).toMatchObject({ outcome: 'already-paid' });
+    expect(await report(id, 'cs_e', 5)).toMatchObject({ outcome: 'already-paid' });
+    expect((await attemptsOf(id)).sort()).toEqual(['cs_e DUPLICATE', 'pi_e PAID']);
     expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
   });
 

@@ -3,7 +3,7 @@ import { type Notification } from '../../../src/payments';
 import { type OperatorDesk } from './operator-desk';
 
 /** The provider posts this. */
-export async function post({ shop }: OperatorDesk, notification: Notification): Promise<void> {
+export async function post({ shop }: Pick<OperatorDesk, 'shop'>, notification: Notification): Promise<void> {
   const notifications = { read: async () => notification, reply: () => ({ status: 200, body: '' }) };
   const posting = Object.assign(Object.create(shop.provider) as typeof shop.provider, { name: 'fake', notifications });
   const services = await shop.servicesWith(posting);

@@ -83,6 +83,17 @@ describe('booking a payment', () => {
     expect(statuses(open.after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
   });
 
+  it('takes a report under the second name of a payment for that payment, whatever id the report has', () => {
+    const second = attempt({ reference: 'cs_1', status: 'DUPLICATE', transactionId: 'pi_1' });
+    const before = order({ attempts: [second, paid({ reference: 'pi_1', transactionId: 'pi_1' })] });
+    for (const transactionId of [null, 'of-the-shop']) {
+      const told = money({ reference: 'cs_1', transactionId, source: 'report' });
+      expect(bookMoney(before, told)).toMatchObject({ changed: [], wasBooked: true, isDisputed: false });
+    }
+    const { after } = bookMoney(before, money({ reference: 'cs_1', transactionId: 'pi_2' }));
+    expect(statuses(after.attempts)).toEqual(['cs_1 PAID 100', 'pi_1 PAID 100']);
+  });
+
   it('leaves a payment where the provider has confirmed it, if it is told of again under a registered name', () => {
     const told = money({ reference: 'a-2', transactionId: 't-1' });
     const with2 = (first: PaymentAttempt) =>
