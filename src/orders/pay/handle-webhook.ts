@@ -17,7 +17,7 @@ import { OrderStore } from '../sql/order-store';
 import { RefundRows } from '../unmatched/refunds';
 import { type UnmatchedMoney } from '../model/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout, accountOf } from '../model/new-order';
-import { accountOfAttempt, isOtherPayment, type PaymentAttempt, type PaymentNames } from '../model/order';
+import { accountOfAttempt, isOtherPayment, isSameRow, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { paymentFound } from '../model/reported-payment';
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
@@ -176,13 +176,26 @@ export class HandleWebhook {
   private async look(names: PaymentNames): Promise<void> {
     const attempt = await this.store.findAttempt(names);
     if (!attempt) return this.tellOfRefund(names);
-    const { scheduler, refunds } = this;
-    const { orderId } = attempt;
-    // A refund that is done, or is just confirmed, may have failed, which no other look-up would notice.
-    const checks = (await refunds.toCheck(orderId)).map(({ number }) => refundTimeout(number, true));
-    await scheduler.schedule([reconcileTimeout(orderId), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 })));
+    // It was erased or purged meanwhile, or another order has it.
+    if (!(await this.ask(attempt))) return this.look(names);
     // A closing in progress needs more than a payment, whether or not it is due.
-    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }], 'passive');
+    const { orderId } = attempt;
+    this.scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }], 'passive');
+  }
+
+  /** Under the lock of the order, so that it is not forgotten before what must be asked is. False: it no longer has it. */
+  private ask(attempt: PaymentAttempt): Promise<boolean> {
+    const { scheduler, refunds, store } = this;
+    const { orderId } = attempt;
+    return this.database.transaction(async (tx) => {
+      const { orders } = await store.lock(tx, [orderId], 'wait');
+      if (!orders.get(orderId)?.attempts.some((one) => isSameRow(one, attempt))) return false;
+      // A refund that is done, or is just confirmed, may have failed, which no other look-up would notice.
+      const checks = (await refunds.toCheck(tx, orderId)).map(({ number }) => refundTimeout(number, true));
+      const asked = [reconcileTimeout(orderId), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 }));
+      await scheduler.schedule(asked, { tx });
+      return true;
+    });
   }
 
   /**

@@ -104,8 +104,8 @@ export class RefundRows {
   }
 
   /** Those that the provider has confirmed, and those that are being asked for, whose answer may be older than its news. */
-  toCheck(orderId: string): Promise<{ readonly number: string }[]> {
-    return this.database.query(refundSql(this.database).toCheck, [orderId]);
+  toCheck(tx: EntityManager, orderId: string): Promise<{ readonly number: string }[]> {
+    return tx.query(refundSql(this.database).toCheck, [orderId]);
   }
 
   /** Records that the money is refunded, and that no person needs to do it anymore. */

@@ -37,7 +37,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error,
   };
   const store = {
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
-    lock: async () => ({ now: NOW }),
+    lock: async () => ({ now: NOW, orders: new Map(known ? [[known.orderId, { attempts: [known] }]] : []) }),
     samePayments: async () => ({ attempts: [], unowned: [], handled: [] }),
     keepUnmatched: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;

@@ -1,0 +1,66 @@
+import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { type DueTimeout } from '../../../src/timeouts';
+import { until } from '../../support/engine';
+import { eraseOrder, purgeOrder } from './forget-order';
+import { type OperatorDesk, openDesk } from './operator-desk';
+import { post } from './post-notification';
+import { dueOf, notified, SCHEMA } from './shop';
+
+describe('an order that was purged or erased', () => {
+  let desk: OperatorDesk;
+
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const news = (reference: string) => post(desk, { type: 'STATUS_CHANGED', reference, evidence: {} });
+
+  /** Runs the refund of this order once, as the engine does. */
+  async function runRefund(orderId: string): Promise<void> {
+    const { shop } = desk;
+    const [row] = await shop.dataSource.query<{ number: string }[]>(
+      `SELECT number FROM ${SCHEMA}.refund WHERE order_id = $1`,
+      [orderId],
+    );
+    const due = dueOf(row?.number ?? '', { kind: PAYMENT_REFUND }) as DueTimeout<never>;
+    const answer = (await shop.refunding.lookUp(due, new AbortController().signal)) as never;
+    await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([{ ...due, answer }], tx));
+    await desk.endTimeoutsOf(due.key);
+  }
+
+  /** A canceled order whose late payment was refunded. */
+  async function refunded(reference: string): Promise<string> {
+    const id = await desk.placed();
+    await desk.shop.cancel.execute({ orderId: id });
+    await notified(desk.shop, id, reference);
+    await runRefund(id);
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    return id;
+  }
+
+  const waiting = async (): Promise<number> => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return (await desk.shop.dataSource.query<unknown[]>(sql)).length;
+  };
+
+  it.each([
+    ['purged', purgeOrder],
+    ['erased', eraseOrder],
+  ])('has a refund that fails while it is being %s: a person is told', async (what, forget) => {
+    const reference = `fails-${what}`;
+    const id = await refunded(reference);
+    const other = desk.shop.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`SELECT FROM ${SCHEMA}.payment_attempt WHERE order_id = $1 FOR UPDATE`, [id]);
+    const forgetting = forget(desk, id);
+    await until(async () => (await waiting()) > 0);
+    let isAccepted = false;
+    const telling = news(reference).then(() => (isAccepted = true));
+    await until(async () => isAccepted || (await waiting()) > 1);
+    await other.rollbackTransaction();
+    await other.release();
+    await Promise.all([forgetting, telling]);
+    expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
+  });
+});
