@@ -297,6 +297,9 @@ export function isAboutSql(n: string): string {
  */
 function chargebacksOf(schema: string, n: string, transaction: string, account: string): string {
   const own = `(${n}.reference, ${transaction})`;
+  // Of another payment under this reference, whose order is gone, and with it what a person would have decided about.
+  const isOfForgotten = `(p.reference = ${n}.reference AND p.handling <> 'kept' AND (p.evidence->>'transactionId' = ${transaction}) IS FALSE
+                       AND p.order_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id))`;
   return `LATERAL (
            SELECT p.* FROM (
              SELECT unnest(ARRAY[${n}.reference, ${transaction}]) AS reference
@@ -305,7 +308,7 @@ function chargebacksOf(schema: string, n: string, transaction: string, account: 
               WHERE d.provider = ${n}.provider AND d.status = 'DUPLICATE'
                     AND (d.reference IN ${own} OR d.transaction_id IN ${own})) name
              JOIN ${schema}.unmatched_payment p USING (reference)
-            WHERE p.provider = ${n}.provider AND p.reason = 'chargeback'
+            WHERE p.provider = ${n}.provider AND p.reason = 'chargeback' AND NOT ${isOfForgotten}
                   AND (p.merchant_account = ${account} OR '' IN (p.merchant_account, ${account})))`;
 }
 

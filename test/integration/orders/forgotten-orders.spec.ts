@@ -2,9 +2,9 @@ import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
 import { type DueTimeout } from '../../../src/timeouts';
 import { until } from '../../support/engine';
 import { eraseOrder, purgeOrder } from './forget-order';
-import { type OperatorDesk, openDesk } from './operator-desk';
+import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { post } from './post-notification';
-import { dueOf, notified, SCHEMA } from './shop';
+import { dueOf, notified, reconcile, SCHEMA } from './shop';
 
 describe('an order that was purged or erased', () => {
   let desk: OperatorDesk;
@@ -62,5 +62,57 @@ describe('an order that was purged or erased', () => {
     await other.release();
     await Promise.all([forgetting, telling]);
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
+  });
+
+  describe('and whose reference a new order uses', () => {
+    const tell = (reference: string, transactionId: string) =>
+      post(desk, {
+        ...{
+          type: 'PAID',
+          reference,
+          amount: 1_999n,
+          currency: 'EUR',
+          paidAt: new Date(),
+          transactionId,
+          evidence: {},
+        },
+      });
+    const takes = (reference: string) =>
+      post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+
+    async function settle(reference: string): Promise<void> {
+      for (const { id } of await desk.openOf(reference)) {
+        expect(await desk.shop.unmatched.settle({ id, reason: 'lost' }, { by: ANNA })).toMatchObject({
+          outcome: 'settled',
+        });
+      }
+    }
+
+    it('has a settled chargeback, which does not hold the refund of a new payment', async () => {
+      const first = await desk.placed({ attempt: desk.attempt('lost') });
+      await tell('lost', 't-lost');
+      await takes('lost');
+      await settle('lost');
+      await purgeOrder(desk, first);
+      const id = await desk.placed({ attempt: desk.attempt('lost') });
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt('lost-2') });
+      await tell('lost-2', 't-lost-2');
+      await tell('lost', 't-lost-3');
+      expect((await desk.attemptsOf(id))?.sort()).toEqual(['lost REFUNDING', 'lost-2 PAID']);
+    });
+
+    it('has a settled chargeback, which holds the refund of the order that has got its payment', async () => {
+      const loser = await desk.placed({ lines: [] });
+      await desk.shop.markPaid.execute({ orderId: loser, ...desk.attempt('t-got'), amount: 1_999, currency: 'EUR' });
+      await takes('t-got');
+      const id = await desk.placed({ attempt: desk.attempt('got') });
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt('got-2') });
+      await tell('got', 't-got');
+      await reconcile(desk.shop, loser);
+      await settle('t-got');
+      await purgeOrder(desk, loser);
+      await tell('got-2', 't-got-2');
+      expect((await desk.attemptsOf(id))?.sort()).toEqual(['got PAID', 'got-2 PAID']);
+    });
   });
 });
