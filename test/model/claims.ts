@@ -14,7 +14,7 @@ import {
 } from '../../src/orders/model/order';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
 import { type Booking, type Money, released, toldOfPaid } from '../../src/orders/model/money';
-import { unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
+import { mayBeFor, unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
   isBesideSettled,
@@ -177,10 +177,13 @@ export class Claims {
   }
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
-  confirmedOf({ id, attempts }: LockedOrder): readonly AttemptKey[] {
+  confirmedOf(order: LockedOrder): readonly AttemptKey[] {
     const isWaiting = ({ source, reason }: UnmatchedRow): boolean => source === 'provider' && WAITING.includes(reason);
     const isIts = (row: UnmatchedRow): boolean =>
-      row.orderId === id || attempts.some((attempt) => isSameAttempt(attempt, row));
+      [null, row.reference].some((attempt) => {
+        const orderId = attempt === null ? (row.orderId ?? '') : order.id;
+        return mayBeFor(order, { ...row, orderId, attempt });
+      });
     return this.world.store.unmatched.open().filter((row) => isWaiting(row) && isIts(row));
   }
 

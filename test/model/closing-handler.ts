@@ -48,11 +48,12 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
   };
 }
 
-/** A part that another order counts on as well does not go back, nor while confirmed money that names the order waits. */
+/** A part that another order counts on as well does not go back. Nothing ends while confirmed money that names it waits. */
 function planOf(world: World, late: LatePath, order: LockedOrder, due: DueTimeout<AttemptFinding[]>): ClosingPlan {
   const { agenda, policy, wiring } = world;
   const plan = wiring.planClosing(order, due, agenda.now, policy.partialPayment);
-  const isClear = late.claims.disputed(plan.returns).length === 0 && late.claims.confirmedOf(order).length === 0;
-  if (plan.returns.length === 0 || isClear) return plan;
-  return wiring.planClosing(order, due, agenda.now, 'keep');
+  if (plan.transition?.to !== 'CLOSED' && plan.transition?.to !== 'CANCELLED') return plan;
+  const isDisputed = late.claims.disputed(plan.returns).length > 0;
+  const doubted = { ...order, waiting: late.claims.confirmedOf(plan.after) };
+  return wiring.planClosing(doubted, due, agenda.now, isDisputed ? 'keep' : policy.partialPayment);
 }

@@ -40,7 +40,10 @@ export function closeByHand(shop: Shop, orderId: string): void {
   const { world, late } = shop;
   const { store, engine, agenda, wiring, trace } = world;
   const order = lockAtDesk(world, orderId);
-  const decision = wiring.decideManualClose(order, declares(shop, order), late.claims.confirmedOf(order));
+  const decision = wiring.decideManualClose(
+    { ...order, waiting: late.claims.confirmedOf(order) },
+    declares(shop, order),
+  );
   trace.note(() => `operator closes ${orderId}, which is ${order.status} -> ${decision.type}`);
   if (decision.type === 'look-up') {
     engine.schedule(paymentTimeout(orderId), agenda.now);

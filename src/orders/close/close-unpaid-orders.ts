@@ -19,7 +19,7 @@ import { OrderPolicies } from '../model/order-policies';
 import { adoptUnmatched } from '../sql/order-transaction';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../model/order';
+import { canTakeMoney, isUnconfirmed, type LockedOrder, type PaymentAttempt } from '../model/order';
 import { type ClosingPlan, planClosing } from '../model/plan-closing';
 import { type Transition, causeOf } from '../model/transition';
 
@@ -93,8 +93,9 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     return timeouts.map((one) => withAnswer(one, left.get(one.key)));
   }
 
-  private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
-    const order = batch.orders.get(due.key);
+  private stepFor(due: Due, batch: LockedBatch, isDisputed = false, waiting?: LockedOrder['waiting']): Step {
+    const found = batch.orders.get(due.key);
+    const order = found && waiting ? { ...found, waiting } : found;
     // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
     const mayHaveMoney = order.attempts.length > 0;
@@ -104,19 +105,23 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   /**
-   * A partial payment is not refunded automatically if another order also counts on it, or if confirmed money that names
-   * the order waits for a person; a person must decide.
+   * An order does not end while confirmed money waits for a person, who may assign it. A provider tells of it under an
+   * attempt, so the many orders without one are not asked about. A partial payment is not refunded automatically if
+   * another order also counts on it.
    */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const { found, store } = this;
-    const parts = steps.flatMap(({ plan }) => (plan && plan.returns.length > 0 ? [plan] : []));
-    if (parts.length === 0) return steps;
-    const returns = parts.flatMap((plan) => plan.returns);
+    const ending = steps.flatMap(({ plan }) => (plan && hasAttempts(plan) && ends(plan) ? [plan] : []));
+    if (ending.length === 0) return steps;
+    const orders = ending.map(({ after }) => after);
+    const confirmed = await store.waitingFor(tx, orders);
+    const returns = ending.flatMap((plan) => plan.returns);
     const disputed = [...(await found.unrefundable(tx, returns)), ...disputedInBatch(steps)];
-    const parked = new Set(disputed.map(({ orderId }) => orderId));
-    for (const { after } of parts)
-      if ((await store.contested.confirmedOf(tx, after.id)).length > 0) parked.add(after.id);
-    return steps.map((step) => (parked.has(step.due.key) ? this.stepFor(step.due, batch, true) : step));
+    return steps.map((step) => {
+      const isDisputed = disputed.some(({ orderId }) => orderId === step.due.key);
+      const waiting = confirmed.filter(({ orderId }) => orderId === step.due.key);
+      return isDisputed || waiting.length > 0 ? this.stepFor(step.due, batch, isDisputed, waiting) : step;
+    });
   }
 
   /** Orders whose stock another session has locked are retried later, so that the others do not wait. */
@@ -197,6 +202,10 @@ function hasAttempts({ after }: ClosingPlan): boolean {
 /** A plan with a transition is void if the compare-and-set did not find the order in the planned state. */
 function hasHappened(plan: ClosingPlan, moved: ReadonlySet<string>): boolean {
   return plan.transition === undefined || moved.has(plan.transition.order.id);
+}
+
+function ends({ transition }: ClosingPlan): boolean {
+  return transition?.to === 'CLOSED' || transition?.to === 'CANCELLED';
 }
 
 /** All steps of the closing except the first, which only stops new attempts. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
 import { applyStep, type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { checkRequest } from '../input/check-input';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
@@ -99,10 +100,9 @@ export class EndOrder {
     reason: string,
     by: ActionContext,
   ): Promise<CancelOrderResult> {
-    const { tx, order } = locked;
-    const waiting = isUndecided(order.status) ? await this.transaction.store.contested.confirmedOf(tx, order.id) : [];
-    if (waiting.length > 0 || (await this.needsPerson(locked)))
-      return { outcome: 'rejected', ...refuseMoney(order, waiting) };
+    const { tx } = locked;
+    const order = await this.withWaiting(locked);
+    if (await this.needsPerson(tx, order)) return { outcome: 'rejected', ...refuseMoney(order) };
     switch (order.status) {
       case 'PENDING': {
         const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
@@ -122,8 +122,13 @@ export class EndOrder {
     }
   }
 
+  private async withWaiting({ tx, order }: LockedOrderContext): Promise<LockedOrder> {
+    if (!isUndecided(order.status)) return order;
+    return { ...order, waiting: await this.transaction.store.waitingFor(tx, [order]) };
+  }
+
   /** Whether the order would be parked as CLOSING because of its money, or becomes PAID. */
-  private async needsPerson({ tx, order }: LockedOrderContext): Promise<boolean> {
+  private async needsPerson(tx: EntityManager, order: LockedOrder): Promise<boolean> {
     if (!isUndecided(order.status)) return false;
     const returns = refundsOfCancellation(order);
     return !returns || (await this.found.unrefundable(tx, returns)).length > 0;
@@ -184,8 +189,7 @@ export class EndOrder {
     why: Why,
   ): Promise<CloseOrderResult> {
     const { tx, order } = locked;
-    const waiting = await this.transaction.store.contested.confirmedOf(tx, order.id);
-    const decision = decideManualClose(order, attemptsAreClosed, waiting);
+    const decision = decideManualClose(await this.withWaiting(locked), attemptsAreClosed);
     switch (decision.type) {
       case 'refuse':
         return { outcome: 'rejected', ...decision.refusal };
@@ -246,21 +250,12 @@ type ManualCloseDecision =
   | { readonly type: 'already-closed' }
   | { readonly type: 'refuse'; readonly refusal: ManualCloseRefusal };
 
-/**
- * Pure: decides what an operator's close does to a locked order.
- *
- * @param attemptsAreClosed the operator's declaration.
- * @param waiting confirmed money that names the order and waits for a person.
- */
-export function decideManualClose(
-  order: LockedOrder,
-  attemptsAreClosed: boolean,
-  waiting: MoneyRefusal['payments'] = [],
-): ManualCloseDecision {
+/** Pure: decides what an operator's close does to a locked order. @param attemptsAreClosed the operator's declaration. */
+export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean): ManualCloseDecision {
   if (order.status === 'CLOSED') return { type: 'already-closed' };
   if (!isUndecided(order.status)) return refuse({ code: 'ORDER_NOT_CLOSABLE', status: order.status });
   const decision = decideWithoutOpenAttempts(order, 'keep');
-  if (decision.type !== 'close' || waiting.length > 0) return refuse(refuseMoney(order, waiting));
+  if (decision.type !== 'close') return refuse(refuseMoney(order));
   const open = order.attempts.filter(canTakeMoney);
   if (open.length > 0 && !attemptsAreClosed) return { type: 'look-up' };
   return { type: 'close', to: decision.to, declared: open };

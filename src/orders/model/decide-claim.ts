@@ -173,6 +173,22 @@ export function namesAsTold(money: UnownedMoney): UnownedMoney {
   return isSecond ? { ...money, reference: String(evidence['reference']) } : money;
 }
 
+/** Money that a provider has confirmed and no order has booked, and that waits for a person. */
+export interface WaitingMoney extends PaymentNames {
+  readonly orderId: string;
+  /** The reference of the order's attempt under which it was paid. Null: it names the order. */
+  readonly attempt: string | null;
+}
+
+/** Pure: whether it may be for this order, which then must not end. What the order had and was paid back counts as none. */
+export function mayBeFor({ id, attempts }: Pick<LockedOrder, 'id' | 'attempts'>, waiting: WaitingMoney): boolean {
+  const { orderId, attempt: reference } = waiting;
+  const isNamed = reference === null || attempts.some((one) => isSameAttempt(one, { ...waiting, reference }));
+  const isGone = (one: PaymentAttempt): boolean =>
+    isBooked(one) && one.status !== 'PAID' && isSamePayment(one, waiting) && !areTwoPayments(one, waiting);
+  return orderId === id && isNamed && !attempts.some(isGone);
+}
+
 export interface SamePayments {
   readonly attempts: readonly PaymentAttempt[];
   /** The same payments as money that a provider has confirmed and no order has. */

@@ -30,6 +30,8 @@ export interface Order {
 /** An order that is locked in a transaction, with its attempts as read under that lock. */
 export interface LockedOrder extends Order {
   readonly attempts: readonly PaymentAttempt[];
+  /** Confirmed money that may be for it and waits for a person. Read before the order ends. @default none */
+  readonly waiting?: readonly Pick<PaymentAttempt, 'provider' | 'reference'>[];
 }
 
 /** The statuses of an order, as text in the database, in events, and in the API. */

@@ -290,13 +290,9 @@ function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, part
   return partial === 'refund-and-close' || (partial === 'park' && closingReason === 'cancelled');
 }
 
-/**
- * Pure: names the payments that an order has.
- *
- * @param waiting confirmed money that names the order and waits for a person.
- */
-export function refuseMoney(order: LockedOrder, waiting: MoneyRefusal['payments'] = []): MoneyRefusal {
-  const payments = [...paidAttempts(order), ...waiting];
+/** Pure: names the payments that an order has, or that wait for a person. */
+export function refuseMoney(order: LockedOrder): MoneyRefusal {
+  const payments = [...paidAttempts(order), ...(order.waiting ?? [])];
   const named = payments.map(
     ({ provider, reference }) => [`${provider}\n${reference}`, { provider, reference }] as const,
   );
@@ -324,22 +320,20 @@ export function isDue(order: LockedOrder, now: Date): boolean {
   return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }
 
+/** Pure: the one rule for every end of an order without open attempts: at its deadline, by cancellation, or manually. */
 export function decideWithoutOpenAttempts(
   order: LockedOrder,
   partial: PartialPolicy,
 ): Extract<ClosingDecision, { type: 'close' | 'pay' | 'park' }> {
   const money = moneyReceived(order, order.attempts);
+  if (money.type === 'sufficient') return { type: 'pay' };
   const to = endOf(order);
-  switch (money.type) {
-    case 'nothing':
-      return { type: 'close', to, returns: [] };
-    case 'sufficient':
-      return { type: 'pay' };
-    case 'insufficient':
-      return decidePart(order, to, money.sentence, partial);
-    default:
-      return assertNever(money);
-  }
+  const nothing = { type: 'close', to, returns: [] } as const;
+  const decision = money.type === 'nothing' ? nothing : decidePart(order, to, money.sentence, partial);
+  const [first] = order.waiting ?? [];
+  if (decision.type === 'park' || !first) return decision;
+  const reason = `${first.provider} has confirmed the payment ${first.reference}, which waits for a person; see the unmatched payments`;
+  return { type: 'park', reason };
 }
 
 /**

@@ -127,7 +127,8 @@ export class AssignUnmatched {
     const parties = [order.id, ...given.map(({ orderId }) => orderId)];
     const twins = await this.rows.twins(tx, payment.id, 'kept');
     const told = twins.filter(({ orderId }) => orderId !== null && parties.includes(orderId));
-    for (const { id } of [payment, ...told]) await this.rows.resolve(tx, id, 'adopted', why);
+    for (const { id } of [payment, ...told])
+      await this.transaction.decideNow(tx, ...(await this.rows.resolve(tx, id, 'adopted', why)));
     await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });

@@ -114,7 +114,8 @@ export class SettleUnmatched {
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
       for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
-        await this.rows.resolve(found.tx, row.id, 'settled', why);
+        const freed = await this.rows.resolve(found.tx, row.id, 'settled', why);
+        await this.transaction.decideNow(found.tx, ...freed);
         if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
       }
       await this.endRefund(found.tx, payment.id, why.reason);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
 import { type AttemptWrite, type Told } from '../model/money';
+import { type WaitingMoney } from '../model/decide-claim';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
   HELD_MONEY_REASONS,
@@ -204,9 +205,9 @@ export class ContestedRows {
     return (await tx.query<Row[]>(rowsSql(this.database).chargedBack, nameParameters(payments))).map(toKey);
   }
 
-  /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
-  async confirmedOf(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
-    return (await tx.query<Row[]>(rowsSql(this.database).confirmed, [orderId])).map(toKey);
+  /** Confirmed money that no order has booked, and that names one of these orders or of their attempts, whatever its account. */
+  async confirmedOf(tx: EntityManager, orderIds: readonly string[]): Promise<readonly WaitingMoney[]> {
+    return tx.query<WaitingMoney[]>(rowsSql(this.database).confirmed, [orderIds]);
   }
 }
 
@@ -223,9 +224,7 @@ const rowsSql = statements((schema) => {
   const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
   // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
   const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
-  // An account that is not known may be any.
-  const account = 'COALESCE(a.resolved_account, a.merchant_account)';
-  const isItsAccount = `('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
+  const waiting = `p.provider, p.reference, NULLIF(p.merchant_account, '') AS "merchantAccount", p.evidence->>'transactionId' AS "transactionId"`;
   return {
     reopen: `
       UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named}
@@ -241,17 +240,17 @@ const rowsSql = statements((schema) => {
     lost: `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`,
+    // OFFSET 0: without statistics, the planner starts from all unmatched money.
     confirmed: `
-      SELECT provider, reference, merchant_account FROM ${table} p
-       WHERE p.order_id = $1 AND ${isWaiting}
-      UNION
-      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
-        JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
-       WHERE a.order_id = $1 AND ${isWaiting} AND ${isItsAccount}
-      UNION
-      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
-        JOIN ${table} p ON p.provider = a.provider AND p.evidence->>'reference' = a.reference
-       WHERE a.order_id = $1 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' AND ${isItsAccount}`,
+      SELECT p.order_id AS "orderId", NULL AS attempt, ${waiting} FROM ${table} p
+       WHERE p.order_id = ANY($1::text[]) AND ${isWaiting}
+      UNION ALL
+      SELECT a.order_id, a.reference, p.* FROM ${schema}.payment_attempt a, LATERAL (
+          SELECT ${waiting} FROM ${table} p WHERE p.provider = a.provider AND p.reference = a.reference AND ${isWaiting}
+          UNION ALL
+          SELECT ${waiting} FROM ${table} p WHERE p.provider = a.provider AND p.evidence->>'reference' = a.reference
+             AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' OFFSET 0) p
+       WHERE a.order_id = ANY($1::text[])`,
     chargedBack: `
       SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account
         FROM ${named}, ${chargebacksOf(schema, 'n', 'n.transaction', 'n.account')} p`,

@@ -25,7 +25,15 @@ import { type Transition } from '../model/transition';
 import { ContestedRows, insertPaid, writeAttempts } from './attempts';
 import { type AttemptWrite, type Money } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
-import { isToldOfOther, namesAsTold, othersWith, type SamePayments, type UnownedMoney } from '../model/decide-claim';
+import {
+  isToldOfOther,
+  mayBeFor,
+  namesAsTold,
+  othersWith,
+  type SamePayments,
+  type UnownedMoney,
+  type WaitingMoney,
+} from '../model/decide-claim';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
@@ -111,6 +119,14 @@ export class OrderStore {
   async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[], orderId?: string): Promise<SamePayments> {
     await this.lockPayments(tx, names);
     return this.samePayments(tx, names, orderId);
+  }
+
+  /** Confirmed money that waits for a person and may be for one of these orders. */
+  async waitingFor(tx: EntityManager, orders: readonly LockedOrder[]): Promise<readonly WaitingMoney[]> {
+    const ids = orders.map(({ id }) => id);
+    const named = await this.contested.confirmedOf(tx, ids);
+    const known = orders.map(({ id, attempts }) => ({ id, attempts: attempts.map((one) => this.resolved(one)) }));
+    return named.filter((money) => known.some((order) => mayBeFor(order, money)));
   }
 
   /** Whether another order has registered or booked this payment. */

@@ -146,9 +146,10 @@ export class OrderTransaction {
     });
   }
 
-  /** Makes the timeout that closes the order due. It decides about the order as it is then. */
-  async decideNow(tx: EntityManager, orderId: string): Promise<void> {
-    await this.scheduler.schedule([{ ...paymentTimeout(orderId), afterMs: 0 }], { tx });
+  /** Makes the timeouts that close the orders due. They decide about the orders as they are then. */
+  async decideNow(tx: EntityManager, ...orderIds: readonly string[]): Promise<void> {
+    const due = orderIds.map((id) => ({ ...paymentTimeout(id), afterMs: 0 }));
+    await this.scheduler.schedule(due, { tx });
   }
 
   /** Changes a locked order without changing its status. The history gets a row nevertheless. */

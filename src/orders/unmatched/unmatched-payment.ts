@@ -141,9 +141,10 @@ export class UnmatchedRows {
     return row?.count ?? 0;
   }
 
-  /** Records an operator's decision about a locked row. */
-  async resolve(tx: EntityManager, id: string, handling: 'settled' | 'adopted', why: Why): Promise<void> {
-    await tx.query(unmatchedSql(this.database).resolve, [id, ...resolutionOf(why), handling]);
+  /** Records an operator's decision about a locked row. Returns the orders which that money may have kept from ending. */
+  async resolve(tx: EntityManager, id: string, handling: 'settled' | 'adopted', why: Why): Promise<string[]> {
+    const values = [id, ...resolutionOf(why), handling];
+    return (await tx.query<{ id: string }[]>(unmatchedSql(this.database).resolve, values)).map((order) => order.id);
   }
 
   /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
@@ -183,7 +184,15 @@ const unmatchedSql = statements((schema) => {
     countOpen: `
       SELECT count(*)::int AS count FROM (
         SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`,
-    resolve: `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`,
+    // OFFSET 0: whatever the planner estimates, first the few attempts, then their orders.
+    resolve: `
+      WITH p AS (UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1 RETURNING *)
+      SELECT DISTINCT o.id FROM p, LATERAL (
+          SELECT p.order_id UNION ALL
+          SELECT a.order_id FROM ${schema}.payment_attempt a
+           WHERE a.provider = p.provider AND a.reference IN (p.reference, p.evidence->>'reference') OFFSET 0) named
+        JOIN ${schema}.orders o ON o.id = named.order_id
+       WHERE p.source = 'provider' AND (o.status = 'CLOSING' OR o.status = 'PENDING' AND o.expires_at <= now())`,
     reopen: `
       UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`,
     revive: `

@@ -105,8 +105,8 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/close/end-order.ts',
-        "if (decision.type !== 'close' || waiting.length > 0)",
-        "if (decision.type !== 'close')",
+        'decideManualClose(await this.withWaiting(locked), attemptsAreClosed)',
+        'decideManualClose(order, attemptsAreClosed)',
       ),
     ],
   },

@@ -2,10 +2,12 @@ import { type Money } from '../../../src/orders/model/money';
 import {
   ADOPTION_MS,
   decideClaim,
+  mayBeFor,
   mayReassign,
   namesAsTold,
   neededPayments,
   type UnownedMoney,
+  type WaitingMoney,
 } from '../../../src/orders/model/decide-claim';
 import { type PaymentAttempt } from '../../../src/orders/model/order';
 import { at, attempt, money, order, paid } from './orders';
@@ -115,6 +117,28 @@ describe('money that nobody owned', () => {
     const unowned = before(ADOPTION_MS + 1);
     expect(claim({}, [], { unowned, wasBooked: true })).toBe('taken');
     expect(claim({ isAssigned: true }, [], { unowned })).toBe('taken');
+  });
+});
+
+describe('confirmed money that waits for a person', () => {
+  const key = { provider: 'fake', reference: 'early', merchantAccount: 'main', transactionId: 't-1' };
+  const isFor = (attempts: PaymentAttempt[], waiting: Partial<WaitingMoney> = {}): boolean =>
+    mayBeFor({ id: 'o-1', attempts }, { ...key, orderId: 'o-1', attempt: 'a-1', ...waiting });
+
+  it('may be for the order that it names, or whose attempt it was paid under', () => {
+    expect([isFor([], { attempt: null }), isFor([attempt()])]).toEqual([true, true]);
+    expect([isFor([], { attempt: null, orderId: 'o-2' }), isFor([])]).toEqual([false, false]);
+  });
+
+  it('is not for an order whose attempt is at another merchant account', () => {
+    expect(isFor([attempt({ merchantAccount: 'other' })])).toBe(false);
+  });
+
+  it.each(['SETTLED', 'REFUNDING', 'REFUNDED'] as const)('is not for an order that had it: %s', (status) => {
+    const gone = paid({ reference: 'early', status, transactionId: 't-1' });
+    expect(isFor([gone], { attempt: 'early' })).toBe(false);
+    expect(isFor([{ ...gone, transactionId: 't-2' }], { attempt: 'early' })).toBe(true);
+    expect(isFor([{ ...gone, status: 'PAID' }], { attempt: 'early' })).toBe(true);
   });
 });
 

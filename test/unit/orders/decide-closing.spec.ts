@@ -154,6 +154,21 @@ describe('the refunds of a cancellation', () => {
   });
 });
 
+describe('an order that confirmed money names, which waits for a person', () => {
+  const waiting = [{ provider: 'fake', reference: 'early' }];
+
+  it.each<Payment>(['closed', 'paid in part'])('does not end: %s', (payment) => {
+    const named = order({ attempts: PAYMENTS[payment], waiting });
+    const reason = expect.stringContaining('payment early, which waits for a person') as string;
+    expect(decideClosing(named, NOW, 'refund-and-close')).toEqual({ type: 'park', reason });
+    expect(refundsOfCancellation(named)).toBeUndefined();
+  });
+
+  it('is paid by its own', () => {
+    expect(decideClosing(order({ attempts: PAYMENTS.paid, waiting }), NOW, 'park')).toEqual({ type: 'pay' });
+  });
+});
+
 describe('an order', () => {
   it.each<[boolean, string, Parameters<typeof order>[0]]>([
     [true, 'at its deadline', { expiresAt: NOW }],

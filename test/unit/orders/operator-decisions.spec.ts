@@ -127,6 +127,12 @@ describe('a manual close', () => {
     },
   );
 
+  it('is rejected while confirmed money that names the order waits for a person', () => {
+    const payments = [{ provider: 'fake', reference: 'early' }];
+    const refused = { type: 'refuse', refusal: { code: 'ORDER_HAS_MONEY', payments } };
+    expect(decideManualClose(order({ attempts: [attempt()], waiting: payments }), true)).toEqual(refused);
+  });
+
   it('is possible after an earlier refund', () => {
     expect(decideManualClose(order({ attempts: [paid({ status: 'REFUNDED' })] }), false).type).toBe('close');
   });

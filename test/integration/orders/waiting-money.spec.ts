@@ -1,0 +1,128 @@
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { post } from './post-notification';
+import { SCHEMA, settleUntilDone } from './shop';
+
+describe('confirmed money that came long before an order which registers its reference', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  /** Told an hour ago. */
+  const told = async (reference: string, transactionId = `t-${reference}`): Promise<string> => {
+    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId };
+    await post(desk, { type: 'PAID', reference, ...money, evidence: {} });
+    const [rows] = await desk.shop.dataSource.query<[{ id: string }[]]>(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour'
+        WHERE evidence->>'transactionId' = $1 RETURNING id`,
+      [transactionId],
+    );
+    return rows[0]?.id ?? '';
+  };
+  const dueOrder = async (reference: string): Promise<string> => {
+    const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+    await desk.expire(orderId);
+    return orderId;
+  };
+  /** The engine parks its timeout. */
+  const parked = async (orderId: string): Promise<void> => {
+    const reason = expect.stringContaining('waits for a person') as string;
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'park', reason }]);
+    expect(['PENDING', 'CLOSING']).toContain(await desk.statusOf(orderId));
+    await desk.endTimeoutsOf(orderId);
+  };
+  const close = (orderId: string) =>
+    desk.shop.close.execute({ orderId, reason: 'asked', attemptsAreClosed: true }, { by: ANNA });
+  const settle = (id: string) => desk.shop.unmatched.settle({ id, reason: 'paid back by wire' }, { by: ANNA });
+
+  it('keeps it from being closed at its deadline, like from being closed by an operator', async () => {
+    const id = await told('w-1');
+    const orderId = await dueOrder('w-1');
+    await parked(orderId);
+    expect(await close(orderId)).toMatchObject({ code: 'ORDER_HAS_MONEY', payments: [desk.attempt('w-1')] });
+    await settle(id);
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+  });
+
+  it('keeps it open until it is settled, if it was the second payment under the reference', async () => {
+    await settle(await told('w-2', 'w-2-1'));
+    const id = await told('w-2', 'w-2-2');
+    const orderId = await dueOrder('w-2');
+    await parked(orderId);
+    await settle(id);
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+  });
+
+  it('keeps it open until it is settled, if its amount was not valid', async () => {
+    const id = await told('w-11');
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.unmatched_payment SET reason = 'invalid-amount' WHERE id = $1`, [
+      id,
+    ]);
+    const orderId = await dueOrder('w-11');
+    await parked(orderId);
+    await settle(id);
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+  });
+
+  it('keeps it open although its attempts are known to be closed', async () => {
+    await told('w-3');
+    const orderId = await dueOrder('w-3');
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET status = 'CLOSED' WHERE order_id = $1`, [
+      orderId,
+    ]);
+    await parked(orderId);
+  });
+
+  it('keeps it from being canceled, also if the cancellation had begun', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('w-4') });
+    expect(await desk.shop.cancel.execute({ orderId })).toMatchObject({ outcome: 'cancelling' });
+    await desk.shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, amount, currency, source, evidence, reason, handling, created_at)
+       VALUES (gen_random_uuid(), 'fake', 'w-4', 1999, 'EUR', 'provider', '{}', 'unknown-order', 'kept', now() - interval '1 hour')`,
+    );
+    await parked(orderId);
+  });
+
+  it.each([
+    ['', 'w-5'],
+    [', also a second payment under its reference', 'w-10'],
+  ])('lets it close once it is assigned to another order%s', async (second, reference) => {
+    if (second) await settle(await told(reference));
+    const id = await told(reference, `t-2-${reference}`);
+    const orderId = await dueOrder(reference);
+    await parked(orderId);
+    const right = await desk.placed();
+    const assignment = { id, orderId: right, reason: 'the receipt names it' };
+    expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ booked: 'paid' });
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect([await desk.statusOf(orderId), await desk.statusOf(right)]).toEqual(['CLOSED', 'PAID']);
+  });
+
+  it('pays it once it is assigned to it, also as a part of its price', async () => {
+    const [id, part] = [await told('w-6'), await told('w-9')];
+    const [orderId, other] = [await dueOrder('w-6'), await dueOrder('w-9')];
+    await parked(orderId);
+    await parked(other);
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.unmatched_payment SET amount = 500 WHERE id = $1`, [part]);
+    const assignTo = (row: string, order: string) =>
+      desk.shop.assign.execute({ id: row, orderId: order, reason: 'the receipt names it' }, { by: ANNA });
+    expect(await assignTo(id, orderId)).toMatchObject({ booked: 'paid' });
+    expect(await assignTo(part, other)).toMatchObject({ booked: 'amount-mismatch' });
+    expect(await desk.kindsOf(other)).toEqual(['order.payment']);
+    await settleUntilDone(desk.shop, [other]);
+    expect(await desk.statusOf(other)).toBe('REFUNDING');
+  });
+
+  it('holds back only this order of a batch', async () => {
+    await told('w-7');
+    const orders = [await dueOrder('w-7'), await dueOrder('w-8'), await desk.placed({ paymentWindowMs: 0 })];
+    const outcomes = await settleUntilDone(desk.shop, orders);
+    expect(outcomes.map(({ type }) => type)).toEqual(['park', 'done', 'done']);
+  });
+});
