@@ -81,6 +81,11 @@ export function isRepetition(
   return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
 }
 
+/** Whether an order had refunded this payment, or a part, before it was erased or purged. */
+export function wasRefunded(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return handled.some((one) => one.fate === 'refunded' && isMeant(one, money));
+}
+
 /** A transaction id that is or was only reported does not make a second payment of one that was dealt with. */
 function isMeant(one: HandledPayment, money: Claimed): boolean {
   const isReport = money.source === 'report' && money.isAssigned !== true;

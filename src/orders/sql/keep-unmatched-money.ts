@@ -6,7 +6,7 @@ import { present } from '../../errors';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { outboxEvent } from '../model/transition';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
-import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters } from './handled-payments';
+import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters, wasRefunded } from './handled-payments';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
@@ -72,11 +72,17 @@ export class KeepUnmatchedMoney {
       isHandledSql(this.database),
       namesParameters(unknown),
     );
-    return told.filter(
-      (money) => !unknown.includes(money) || !isRepetition(handledOf(row?.handled, money.orderId), money),
-    );
+    return told.flatMap((money) => {
+      const handled = money.reason === 'unknown-order' ? handledOf(row?.handled, money.orderId) : [];
+      if (isRepetition(handled, money)) return [];
+      return wasRefunded(handled, money) ? { ...money, evidence: { ...money.evidence, says: REFUNDED } } : money;
+    });
   }
 }
+
+/** Whoever sees another amount than the one that went back could pay it back, too. */
+const REFUNDED =
+  'a payment of this name was refunded before its order was erased or purged; look there before you pay it back';
 
 /** What the evidence calls the other orders that the payment was reported for. Nobody else may write it. */
 export const OTHER_ORDERS = 'alsoReportedFor';

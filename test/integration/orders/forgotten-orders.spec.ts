@@ -64,6 +64,22 @@ describe('an order that was purged or erased', () => {
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
   });
 
+  it('has refunded what a report names with another amount: the row says so, so that it is not paid back twice', async () => {
+    const orderId = await refunded('amount');
+    await purgeOrder(desk, orderId);
+    const told = { orderId, ...desk.attempt('amount'), currency: 'EUR' };
+    await desk.shop.markPaid.execute({ ...told, amount: 1_999 });
+    expect(await desk.openOf('amount')).toEqual([]);
+    await desk.shop.markPaid.execute({ ...told, amount: 2_500 });
+    expect(await desk.openOf('amount')).toMatchObject([
+      {
+        reason: 'unknown-order',
+        amount: 2_500,
+        evidence: { says: expect.stringContaining('was refunded') as unknown },
+      },
+    ]);
+  });
+
   describe('and whose reference a new order uses', () => {
     const tell = (reference: string, transactionId: string) =>
       post(desk, {

@@ -1,6 +1,6 @@
 import { type HandledPayment } from '../../../src/orders/model/decide-claim';
 import { refundedOf } from '../../../src/orders/pay/handle-webhook';
-import { isHandled, isSettledBefore, wasElsewhere } from '../../../src/orders/sql/handled-payments';
+import { isHandled, isSettledBefore, wasElsewhere, wasRefunded } from '../../../src/orders/sql/handled-payments';
 import { money } from './orders';
 
 describe('a payment that a person has settled before an order registered its reference', () => {
@@ -21,6 +21,20 @@ describe('a payment that a person has settled before an order registered its ref
     expect([isHandled(settled(0n), money()), isSettledBefore(settled(0n), money())]).toEqual([false, false]);
     expect(wasElsewhere(settled(0n), money())).toBe(true);
     expect(isHandled(settled(0n), money({ source: 'report' }))).toBe(true);
+  });
+});
+
+describe('a payment that an order had refunded before it was purged', () => {
+  const refunded = (isOther: boolean): HandledPayment => ({
+    ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'refunded', orderId: 'o-1', isOther },
+    ...{ source: 'provider', amount: 100n, currency: 'EUR', refunded: 100n },
+  });
+
+  it('is known as that, whatever amount is told, unless the provider tells of another one under its reference', () => {
+    expect(wasRefunded([refunded(false)], money({ amount: 5n }))).toBe(true);
+    expect(wasRefunded([refunded(true)], money())).toBe(false);
+    expect(wasRefunded([refunded(true)], money({ source: 'report' }))).toBe(true);
+    expect(wasRefunded([{ ...refunded(false), fate: 'booked' }], money())).toBe(false);
   });
 });
 
