@@ -64,6 +64,26 @@ describe('an order that was purged or erased', () => {
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
   });
 
+  it('has a failed refund whose settlement is taken back: after an erasure, it waits for a person and asks no provider', async () => {
+    desk.shop.provider.answerRefund('reopened', { type: 'REJECTED', reason: 'the card is gone' });
+    const id = await desk.placed();
+    await desk.shop.cancel.execute({ orderId: id });
+    await notified(desk.shop, id, 'reopened');
+    await runRefund(id);
+    const [row] = await desk.openOf('reopened');
+    const why = { id: row?.id ?? '', reason: 'wire 4711' };
+    await desk.shop.unmatched.settle(why, { by: ANNA });
+    await runRefund(id);
+    await eraseOrder(desk, id);
+    const reopened = await desk.shop.unmatched.reopen(why, { by: ANNA });
+    expect(reopened).toMatchObject({ outcome: 'reopened', payment: { handling: 'kept', reason: 'refund-failed' } });
+    const asked = await desk.shop.dataSource.query<unknown[]>(`SELECT 1 FROM ${SCHEMA}.timeout WHERE kind = $1`, [
+      PAYMENT_REFUND,
+    ]);
+    expect([await desk.statusOf(id), asked]).toEqual(['CLOSED_REFUNDED', []]);
+    expect(await desk.shop.unmatched.settle(why, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+  });
+
   it('has refunded what a report names with another amount: the row says so, so that it is not paid back twice', async () => {
     const orderId = await refunded('amount');
     await purgeOrder(desk, orderId);
