@@ -182,9 +182,10 @@ const refundSql = statements((schema) => {
       UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3`,
     decided: `
-      SELECT 1 FROM ${schema}.unmatched_payment p
-       WHERE p.provider = $1 AND p.reference IN ($2, $4) AND $2 IN (p.reference, p.evidence->>'reference')
-             AND (p.merchant_account IN ($3, '') OR $3 = '') AND p.order_id = $5 AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
+      SELECT 1 FROM ${schema}.unmatched_payment p, (
+        SELECT $1::text AS provider, $2::text AS reference, $3::text AS merchant_account, $4::text AS transaction_id,
+               $5::text AS order_id) a
+       WHERE ${isAboutSql('a')} AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`,
     askable: `
       SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
              ${isConfirmed} AS is_confirmed, EXISTS (${chargebackSince(schema, isItsFailure)}) AS is_taken_back,
