@@ -83,7 +83,8 @@ export async function registerAttempt(
   attempt: PaymentAttempt,
   providers: DefaultAccounts,
 ): Promise<{ readonly hasMoney: boolean } | undefined> {
-  // The key of its row differs from that of another order if only one of the two knows the account.
+  // The key of its row differs from that of another order if only one of the two knows the account. And money of it that is
+  // told now is not missed: it waits for this transaction, or is seen here.
   await lockPayments(tx, database, [attempt]);
   const values = [...parameters(attempt, null), mayBeUnknown(attempt, providers)];
   const [row] = await tx.query<{ has_money: boolean }[]>(insertSql(database).register, values);

@@ -261,6 +261,20 @@ describe('one payment that is reported under several names by several sources', 
     expect(await statusOf(id)).not.toBe('PAID');
   });
 
+  it('pays an order without a deadline that registers its reference at the same moment, as the provider tells of it', async () => {
+    const id = await placed({ autoClose: false });
+    const runner = shop.dataSource.createQueryRunner();
+    await runner.startTransaction('READ COMMITTED');
+    await shop.register.execute({ orderId: id, ...attempt('race-2') }, { tx: runner.manager });
+    let isTold = false;
+    const telling = post({ shop }, { ...paidAs('t-race-2'), reference: 'race-2' }).then(() => (isTold = true));
+    await until(async () => isTold || (await isBlocked()));
+    await runner.commitTransaction();
+    await runner.release();
+    await telling;
+    expect(await attemptsOf(id)).toEqual(['race-2 PAID']);
+  });
+
   const isBlocked = async (): Promise<boolean> => {
     const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     return (await shop.dataSource.query<unknown[]>(sql)).length > 0;
