@@ -6,6 +6,7 @@ import { cancel, discard, drop, hangUp, type PooledClient, ResilientClient } fro
 import { NoAnswerError, ReadOnlySessionError } from './errors';
 import {
   isDiskFull,
+  isGivenUp,
   isLockTimeout,
   isSchemaUnusable,
   isServerRefusing,
@@ -161,8 +162,24 @@ export function canWrite(dataSource: DataSource): Promise<boolean> {
   return onOwnConnection(dataSource, STATEMENT_MS, async (runner) => {
     const [row] = (await runner.query(SQL)) as { can_write: boolean; commits_wait: boolean }[];
     if (!row?.can_write) throw new ReadOnlySessionError();
+    if (row.commits_wait) inDoubt.add(dataSource);
+    else inDoubt.delete(dataSource);
     return !row.commits_wait;
   });
+}
+
+/** Where commits waited when they were last asked about, or something has had no answer since. */
+const inDoubt = new WeakSet<DataSource>();
+
+/**
+ * Call it before a transaction begins. A commit that waits for a standby keeps its session on the server even if we hang
+ * up, so each further one would take a connection of `max_connections`, until nobody gets one.
+ *
+ * @throws NoAnswerError while commits wait, ReadOnlySessionError, or why the database did not answer
+ */
+export async function assertCommits(dataSource: DataSource): Promise<void> {
+  if (!inDoubt.has(dataSource) || (await canWrite(dataSource))) return;
+  throw new NoAnswerError('commits wait for a synchronous standby, so nothing was written; bring it back');
 }
 
 /** A request waits twice as long. Below deadlock_timeout, so that nobody else is canceled for it. */
@@ -396,9 +413,10 @@ const refusedAt = new WeakMap<DataSource, number>();
 /** The same, of refusals about which the commit of other work says nothing. */
 const unusableAt = new WeakMap<DataSource, number>();
 
-/** Remembers that the server has refused what all work needs. Other errors say nothing. */
+/** Remembers that the server has refused what all work needs, or is silent. Other errors say nothing. */
 function noteFailure(dataSource: DataSource, error: unknown): void {
   if (isServerRefusing(error)) refusedAt.set(dataSource, clock.monotonic());
+  if (isGivenUp(error)) inDoubt.add(dataSource);
 }
 
 /**

@@ -4,6 +4,7 @@ import { isCanceled, isLockTimeout, isRetryableConflict } from './database-error
 import { hostBaseOf, HostCall, managerOf, oneAtATime, type Statements } from './host-transactions/host-call';
 import { isEntityManager, type Transaction, ENDING } from './host-transactions/transaction';
 import {
+  assertCommits,
   isOwn,
   interceptQueries,
   markOwn,
@@ -238,13 +239,15 @@ const PROBE = 'SAVEPOINT order_timeout_commits';
  * levels a transaction reads a snapshot from before it waited. Its limits go with the transaction and not with the session,
  * so they hold in a host's pool and behind PgBouncer as well.
  *
- * @throws AbortedTransactionError if `work` has caught the error of a statement; then nothing was written.
+ * @throws AbortedTransactionError if `work` has caught the error of a statement; then nothing was written. NoAnswerError
+ *   while commits wait for a synchronous standby.
  */
 export async function ownTransaction<T>(
   dataSource: DataSource,
   work: (tx: EntityManager) => Promise<T>,
   { isAside = false, ...limits }: OwnTransactionOptions = {},
 ): Promise<T> {
+  await assertCommits(dataSource);
   return onOwnConnection(dataSource, limits.statementMs ?? STATEMENT_MS, async (runner) => {
     markOwn(runner);
     const statements = new OwnStatements(runner);

@@ -23,6 +23,12 @@ describe('the service on a database whose synchronous standby is gone', () => {
   const idsOf = (report: DoctorReport): string[] => report.findings.map(({ id }) => id);
   const examine = (): Promise<DoctorReport> =>
     runJson(environmentOf(servers.databaseUrl, 'amqp://127.0.0.1:1'), 'doctor', '--transaction-age', '1s');
+  /** They wait without end: each more is one connection less for everybody. */
+  const waitingSessions = async (): Promise<number> => {
+    const sql = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    const [row] = await service.database.dataSource.query<{ count: number }[]>(sql);
+    return row?.count ?? 0;
+  };
   const readiness = async () => (await service.call('get', '/health/ready')).body;
 
   it('is not ready while a commit waits, and the doctor names the standby and no session to end', async () => {
@@ -45,6 +51,12 @@ describe('the service on a database whose synchronous standby is gone', () => {
     expect(await Promise.all([cancelling, waiting])).toEqual([503, 503]);
     // The commit still waits, although nobody waits for its answer.
     expect((await readiness()).status).toBe('not-ready');
+    const sessions = await waitingSessions();
+    for (let tries = 0; tries < 3; tries++) {
+      const { status, headers } = await service.call('post', '/orders', anOrder({ lines: [] }));
+      expect({ status, again: headers['retry-after'] }).toEqual({ status: 503, again: expect.any(String) as string });
+    }
+    expect(await waitingSessions()).toBe(sessions);
 
     await servers.rejoin();
     await until(async () => (await readiness()).status === 'ready');
