@@ -73,7 +73,7 @@ export class ServiceState {
     return this.client.isConfigured;
   }
 
-  /** Whether the database answers within 2 s and accepts writes, to every table. A standby does not. */
+  /** Whether the database answers within 2 s, accepts writes to every table, and hides no rows. A standby does not. */
   isDatabaseUp(): Promise<boolean> {
     const { dataSource, schema } = this.options;
     const isUp = isDatabaseWritable(dataSource).then((is) => is && areTablesFree(dataSource, schema));

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { type NestExpressApplication } from '@nestjs/platform-express';
+import { areTablesFree } from '../../src/database';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
 import { TcpProxy } from '../support/servers/tcp-proxy';
-import { createDatabase, type TestDatabase } from '../support/database';
+import { connectTo, createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import {
@@ -53,6 +55,22 @@ describe('health and metrics', () => {
       await tx.query(`LOCK TABLE order_timeout.${table} IN SHARE UPDATE EXCLUSIVE MODE`);
       await get('/health/ready').expect(200);
     });
+  });
+
+  it('is not ready while row-level security hides rows from its user, such as events that the relay has to send', async () => {
+    const { dataSource, url } = service.database;
+    const role = `guest_${randomUUID().slice(0, 8)}`;
+    await dataSource.query(`CREATE ROLE ${role} LOGIN PASSWORD 'right'; GRANT USAGE ON SCHEMA order_timeout TO ${role};
+      GRANT ALL ON ALL TABLES IN SCHEMA order_timeout TO ${role}`);
+    const asRole = Object.assign(new URL(url), { username: role, password: 'right' }).href;
+    const guest = await connectTo(asRole, 2);
+    expect(await areTablesFree(guest, 'order_timeout')).toBe(true);
+    await dataSource.query('ALTER TABLE order_timeout.outbox ENABLE ROW LEVEL SECURITY');
+    const isFree = await areTablesFree(guest, 'order_timeout');
+    await guest.destroy();
+    await dataSource.query(`ALTER TABLE order_timeout.outbox DISABLE ROW LEVEL SECURITY;
+      DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    expect(isFree).toBe(false);
   });
 
   it('keeps idle connections longer than load balancers do', async () => {
