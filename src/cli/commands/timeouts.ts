@@ -2,8 +2,10 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { ORDER_PAYMENT, ORDER_REMINDER, openAttemptProviders, Orders, Purge, type PurgeCounts } from '../../orders';
 import {
+  type Control,
   countTimeouts,
   ParkedTimeouts,
+  readControls,
   RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
   type TimeoutRecord,
@@ -164,10 +166,11 @@ export function sweepCommand(cli: Cli): Command {
     const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
     const counted = await countTimeouts(dataSource, schema);
     const overdue = counted.filter(({ ready }) => ready > 0).map(({ kind, ready }) => ({ kind, overdue: ready }));
-    if (options.dryRun) return toReport(overdue, new Map(), true);
+    const controls = await readControls(dataSource, schema);
+    if (options.dryRun) return toReport(overdue, new Map(), controls, true);
     await refuseUnknownProviders(context);
     const outcomes = await sweep(cli, context, overdue);
-    return toReport(overdue, outcomes, false);
+    return toReport(overdue, outcomes, controls, false);
   });
 }
 
@@ -209,6 +212,7 @@ async function sweep(
 function toReport(
   overdue: readonly { readonly kind: string; readonly overdue: number }[],
   outcomes: Outcomes,
+  controls: ReadonlyMap<string, Control>,
   isDryRun: boolean,
 ): Report {
   const kinds = overdue.map(({ kind, overdue: count }) => ({
@@ -222,7 +226,15 @@ function toReport(
       .join(', ');
   const rows = kinds.map((one) => [one.kind, one.overdue, show(one.outcomes)]);
   const head = isDryRun ? 'Nothing was changed.\n\n' : '';
-  return { data: { dryRun: isDryRun, kinds }, text: head + textTable(['kind', 'overdue', 'outcomes'], rows) };
+  const paused = [...controls].flatMap(([subject, { pause }]) => (pause ? [{ subject, ...pause }] : []));
+  const pauses = paused.map(
+    ({ subject, by, reason }) =>
+      `\n${subject.replace(':', ' ')} is paused by ${by} (${reason}): what needs it stays overdue until you resume it on the operator page\n`,
+  );
+  return {
+    data: { dryRun: isDryRun, kinds, paused: paused.map(({ subject }) => subject) },
+    text: head + textTable(['kind', 'overdue', 'outcomes'], rows) + pauses.join(''),
+  };
 }
 
 interface RepublishOptions extends CommonOptions {

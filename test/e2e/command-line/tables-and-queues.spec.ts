@@ -25,6 +25,7 @@ interface Failed {
 interface Swept {
   readonly code: number;
   readonly kinds: readonly { readonly kind: string; readonly overdue: number; readonly outcomes: object }[];
+  readonly paused: readonly string[];
 }
 
 const RABBIT = 'amqp://unused.invalid';
@@ -74,6 +75,18 @@ describe('order-timeout sweep and purge', () => {
     expect(refused).toMatchObject({ code: 2, error: { code: 'ORDER_TIMEOUT/COMMAND_REFUSED' } });
     expect(refused.error.message).toContain('shop-provider');
     expect(await service.statusOf(second)).toBe('PENDING');
+  });
+
+  it('says what an operator has paused, because that stays overdue', async () => {
+    const pause = JSON.stringify({ pause: { by: 'anna', reason: 'maintenance', at: new Date() } });
+    await sql(
+      `INSERT INTO order_timeout.engine_setting (name, value) VALUES ('control:kind:order.payment', '${pause}')`,
+    );
+    const swept = await runJson<Swept>(service.environment, 'sweep', '--once', '--dry-run');
+    const { out } = await runCommand(service.environment, 'sweep', '--once', '--dry-run');
+    await sql(`DELETE FROM order_timeout.engine_setting WHERE name = 'control:kind:order.payment'`);
+    expect(swept.paused).toEqual(['kind:order.payment']);
+    expect(out).toMatch(/\nkind order\.payment is paused by anna \(maintenance\): .*resume it/);
   });
 
   it('purges what has passed its retention, and only counts it with --dry-run', async () => {
