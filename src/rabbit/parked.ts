@@ -18,6 +18,8 @@ export interface ParkedMessage {
   /** Why it is parked; null if the broker dead-lettered it by itself. */
   readonly code: string | null;
   readonly reason: string | null;
+  /** What to do about it, as the end of a sentence. */
+  readonly remedy: string;
   /** The body as text, at most the first 2,000 characters. */
   readonly body: string;
 }
@@ -138,13 +140,29 @@ function read(message: GetMessage): ParkedMessage {
     const value: unknown = properties.headers?.[name];
     return typeof value === 'string' ? value : null;
   };
+  const code = text('x-ot-error-code');
   return {
     id: idOf(message),
     routingKey: fields.routingKey,
-    code: text('x-ot-error-code'),
+    code,
     reason: text('x-ot-error-reason'),
+    remedy: remedyOf(isWakeUp(message) ? 'INVALID_WAKE_UP' : (code ?? '')),
     body: content.toString('utf8').slice(0, BODY_CHARACTERS),
   };
+}
+
+/** By code; empty: the broker dead-lettered the message. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '': 'it was returned too often, or a policy moved it: remove the cause, and retry it',
+  INVALID_WAKE_UP: 'discard it: the sweep handles its timeout',
+  INVALID_JSON: 'correct its sender, and discard it',
+  UNREADABLE_HEADERS: 'retry it: it is sent without them',
+  HANDLER_FAILED: 'find the error in the log, remove its cause, and retry it',
+};
+
+/** Pure: what becomes of most others depends on the state of their order, which may have changed. */
+function remedyOf(code: string): string {
+  return REMEDIES[code] ?? 'if the cause is gone, retry it; otherwise correct its sender, and discard it';
 }
 
 /** A wake-up has ids only; no command looks like this. */

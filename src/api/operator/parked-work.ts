@@ -15,8 +15,8 @@ import { type MerchantScope, type OperatorContext } from '../http';
 /** Each count opens a connection. */
 const COUNT_GOOD_MS = 15_000;
 
-/** A parked message without its body, which may hold personal data. */
-export type ParkedMessageView = Omit<ParkedMessage, 'body'>;
+/** A parked message without its body, which may hold personal data. Its reason says what to do, too. */
+export type ParkedMessageView = Omit<ParkedMessage, 'body' | 'remedy'>;
 
 /** The parked messages on the broker. */
 @Injectable()
@@ -39,7 +39,12 @@ export class BrokerMessages {
   /** Reads them without taking them. Null: there is no broker, or it does not answer. */
   async list(limit: number): Promise<ParkedMessageView[] | null> {
     const found = await this.withMessages((messages) => messages.list(limit));
-    return found && found.map(({ id, routingKey, code, reason }) => ({ id, routingKey, code, reason }));
+    return (
+      found &&
+      found.map(({ id, routingKey, code, reason, remedy }) => {
+        return { id, routingKey, code, reason: reason === null ? remedy : `${reason}; ${remedy}` };
+      })
+    );
   }
 
   /** Sends commands again, or deletes messages. Returns how many. Null as in `list`. */

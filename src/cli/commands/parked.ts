@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import { type INestApplicationContext } from '@nestjs/common';
 import { ORDER_PAYMENT } from '../../orders';
 import { ParkedRows } from '../../outbox';
-import { type ChannelModel, ParkedMessages, RabbitClient } from '../../rabbit';
+import { type ChannelModel, type ParkedMessage, ParkedMessages, RabbitClient } from '../../rabbit';
 import {
   ParkedTimeouts,
   RESOLVED_TIMEOUTS_OPTIONS,
@@ -270,10 +270,9 @@ function messageStore(messages: ParkedMessages): ParkedStore {
     pageSize: Infinity,
     list: async (limit) => {
       const found = await messages.list(limit);
-      const why = (code: string | null, reason: string | null): string | null => (code ? `${code}: ${reason}` : reason);
-      return found.map((one) => ({
-        ...{ id: one.id, about: one.routingKey, reason: why(one.code, one.reason), details: one },
-      }));
+      const why = ({ code, reason, remedy }: ParkedMessage): string =>
+        code ? `${code}: ${reason}; ${remedy}` : (reason ?? remedy);
+      return found.map((one) => ({ id: one.id, about: one.routingKey, reason: why(one), details: one }));
     },
     retry: (ids) => messages.retry(ids),
     discard: (ids) => messages.discard(ids),

@@ -44,7 +44,8 @@ describe('an operator of an application with a broker', () => {
     await connection.close();
     await until(async () => ((await operator.get('messages/parked')).body['messages'] as object[]).length === 2);
     const { body, text } = await operator.get('messages/parked');
-    const message = { routingKey: 'order.unknown', code: 'INVALID', reason: 'no id' };
+    const why = 'no id; if the cause is gone, retry it; otherwise correct its sender, and discard it';
+    const message = { routingKey: 'order.unknown', code: 'INVALID', reason: why };
     expect(body).toEqual({
       messages: [
         { id: 'one', ...message },

@@ -73,6 +73,21 @@ describe('the messages of the parked queue', () => {
     const headers = { 'x-ot-error-code': 'INVALID_JSON', 'x-ot-error-reason': 'the body is not JSON' };
     await park({ a: 1 }, { messageId: 'm-1', headers });
     const shown = { id: 'm-1', routingKey: names.parked, code: 'INVALID_JSON', reason: 'the body is not JSON' };
-    expect(await messages.list(10)).toEqual([{ ...shown, body: '{"a":1}' }]);
+    const remedy = 'correct its sender, and discard it';
+    expect(await messages.list(10)).toEqual([{ ...shown, remedy, body: '{"a":1}' }]);
+  });
+
+  it('tell what to do about them: retry what may succeed now, and discard what never will', async () => {
+    for (const code of ['ORDER_NOT_FOUND', 'HANDLER_FAILED', 'UNREADABLE_HEADERS'])
+      await park({}, { headers: { 'x-ot-error-code': code } });
+    await park({}, {});
+    await park({ kind: 'order.payment', key: 'o-1', generation: '1' }, {});
+    expect((await messages.list(10)).map(({ remedy }) => remedy)).toEqual([
+      'if the cause is gone, retry it; otherwise correct its sender, and discard it',
+      'find the error in the log, remove its cause, and retry it',
+      'retry it: it is sent without them',
+      'it was returned too often, or a policy moved it: remove the cause, and retry it',
+      'discard it: the sweep handles its timeout',
+    ]);
   });
 });
