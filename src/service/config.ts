@@ -125,12 +125,17 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 function findPublishedSecrets(settings: Settings): string[] {
   const address = settings.PUBLISHED_ADDRESS ?? settings.HOST;
   if (LOOPBACK.test(address)) return [];
-  const found = PUBLISHED.filter(([name, secret]) => secret.test(String(settings[name])));
+  const found = PUBLISHED.filter(([name, secret]) => secret.test(unescaped(String(settings[name]))));
   return found.map(
     ([name, , remedy]) =>
       `${name} has the default of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +
       remedy,
   );
+}
+
+/** A password of a URL may be written with escapes. Those of the published ones are ASCII, and others may be broken. */
+function unescaped(text: string): string {
+  return text.replace(/%[\da-f]{2}/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)));
 }
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {

@@ -133,6 +133,7 @@ describe('loadConfig', () => {
     it.each([
       ['the hash in capitals', { API_KEYS: defaults.API_KEYS.toUpperCase().replace('LOCAL', 'local') }],
       ['an administrator', { RABBITMQ_URLS: `amqp://admin:${published('RABBITMQ_DEFAULT_PASS')}@rabbitmq:5672` }],
+      ['a password with escapes', { DATABASE_URL: defaults.DATABASE_URL.replace('local-p', 'local%2D%70') }],
       ['a sender', { RABBITMQ_URLS: `amqp://sender:${published('OT_SENDER_PASSWORD')}@rabbitmq:5672` }],
     ])('refuses %s as well', (_, changed) => {
       expect(problemsOf({ ...minimal, ...changed })).toEqual([expect.stringMatching(/everybody knows/)]);
