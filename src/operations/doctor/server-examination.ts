@@ -14,12 +14,13 @@ interface ServerDependencies {
   now(this: void): number;
 }
 
-/** transaction_timeout is there since PostgreSQL 17. */
-const LIMITS = `
+/** Those that harm us. transaction_timeout is there since PostgreSQL 17, and pg_settings has milliseconds. */
+const SETTINGS = `
   SELECT name, current_setting(name) AS shown, source, quote_ident(current_user) AS user,
          quote_ident(current_database()) AS database
     FROM pg_settings
-   WHERE name IN ('statement_timeout', 'transaction_timeout') AND setting::int BETWEEN 1 AND $1 - 1`;
+   WHERE name IN ('statement_timeout', 'transaction_timeout') AND setting::int BETWEEN 1 AND $1 - 1
+      OR name = 'synchronous_commit' AND setting = 'off'`;
 const READ_ONLY = `
   SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, sourcefile AS file,
          quote_ident(current_user) AS user, quote_ident(current_database()) AS database
@@ -123,9 +124,13 @@ export class ServerExamination {
   private async server(): Promise<void> {
     const [server] = await this.query<{ version: string }>(`SELECT current_setting('server_version') AS version`);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
-    for (const limit of await this.query<LowLimit>(LIMITS, [LEAST_LIMIT_MS])) {
-      const seen = `${limit.name} is ${limit.shown} for ${limit.user}, so that statements are canceled that need longer.`;
-      this.notes.error('statement-limit', seen, `${unlimited(limit)} Then restart the service: its sessions keep it.`);
+    for (const found of await this.query<BadSetting>(SETTINGS, [LEAST_LIMIT_MS])) {
+      const isLimit = found.name !== 'synchronous_commit';
+      const [id, harm] = isLimit
+        ? ['statement-limit', 'statements are canceled that need longer']
+        : ['asynchronous-commit', 'a crash of the database loses orders and payments that were acknowledged'];
+      const remedy = `${corrected(found, isLimit ? '0' : 'on')} Then restart the service: its sessions keep it.`;
+      this.notes.error(id, `${found.name} is ${found.shown} for ${found.user}, so that ${harm}.`, remedy);
     }
     await noteReadOnly(this.deps.dataSource, this.notes);
   }
@@ -255,7 +260,7 @@ export class ServerExamination {
   }
 }
 
-interface LowLimit {
+interface BadSetting {
   readonly name: string;
   /** As PostgreSQL shows it, with its unit. */
   readonly shown: string;
@@ -266,10 +271,10 @@ interface LowLimit {
 }
 
 /** What the role has of its own comes before what the database and the server have. */
-function unlimited({ name, source, user, database }: LowLimit): string {
+function corrected({ name, source, user, database }: BadSetting, value: string): string {
   if (source === 'client') return 'Take it out of DATABASE_URL or PGOPTIONS.';
   const object = source === 'database user' ? `ROLE ${user} IN DATABASE ${database}` : `ROLE ${user}`;
-  return `Run as an administrator: ALTER ${object} SET ${name} = 0;`;
+  return `Run as an administrator: ALTER ${object} SET ${name} = ${value};`;
 }
 
 /** The slowest statement of a quiet start takes a tenth of it. */

@@ -275,6 +275,22 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('statement-limit', own)?.remedy).toContain('ake it out of DATABASE_URL');
   });
 
+  it('22. that commits do not wait for the disk, and tells what ends that', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const user = `hasty_${randomUUID().slice(0, 8)}`;
+    await onServer(`CREATE ROLE ${user} LOGIN PASSWORD 'right'`);
+    for (const which of [`DATABASE ${name}`, `ROLE ${user} IN DATABASE ${name}`]) {
+      await onServer(`ALTER ${which} SET synchronous_commit = off`);
+      const found = find('asynchronous-commit', await examine(urlAs(user, 'right')));
+      expect(found?.seen).toContain(`synchronous_commit is off for ${user}`);
+      const [statement = ''] = /ALTER [^;]*;/.exec(found?.remedy ?? '') ?? [];
+      await onServer(statement);
+      expect(find('asynchronous-commit', await examine(urlAs(user, 'right')))).toBeUndefined();
+    }
+    await onServer(`ALTER DATABASE ${name} RESET synchronous_commit`);
+    await onServer(`DROP ROLE ${user}`);
+  });
+
   it.each([
     [
       'a unique index',
