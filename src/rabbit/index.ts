@@ -35,6 +35,7 @@ export {
   quoted,
   TopologyNames,
   expectedTopology,
+  type ExpectedExchange,
   type ExpectedQueue,
 } from './topology';
 export { endConnection } from './rabbit-connection';

@@ -18,6 +18,7 @@ import {
   endConnection,
   expectedTopology,
   loginOf,
+  type ExpectedExchange,
   type ExpectedQueue,
   permitCommand,
   quoted,
@@ -192,11 +193,7 @@ export class BrokerExamination {
         missing.push(exchange.name);
         continue;
       }
-      const difference = await inspection.exchangeDifference(exchange);
-      if (difference !== undefined) {
-        const remedy = `Delete the exchange ${exchange.name}; the service declares it again within a minute.`;
-        this.notes.error('exchange-arguments', capitalized(difference), remedy);
-      }
+      await compareExchange(this.notes, inspection, exchange);
     }
     if (missing.length === 0) return true;
     const seen = `The broker has no exchange ${missing.join(', ')}.`;
@@ -293,6 +290,14 @@ export class BrokerExamination {
   }
 }
 
+/** An exchange keeps the type and the arguments with which it was declared first. */
+async function compareExchange(notes: Notes, inspection: BrokerInspection, wanted: ExpectedExchange): Promise<void> {
+  const difference = await inspection.exchangeDifference(wanted);
+  if (difference === undefined) return;
+  const remedy = `Delete the exchange ${wanted.name}; the service declares it again within a minute.`;
+  notes.error('exchange-arguments', capitalized(difference), remedy);
+}
+
 /** Sends a message through the delay transport, and waits for it. */
 class TransportExamination {
   constructor(
@@ -330,6 +335,8 @@ class TransportExamination {
     const missing: string[] = [];
     for (const name of ladder.exchanges) if (!(await this.inspection.hasExchange(name))) missing.push(name);
     if (missing.length > 0) return this.missing(missing);
+    const like = { type: 'topic', alternateExchange: client.names.parked } as const;
+    for (const name of ladder.exchanges) await compareExchange(this.notes, this.inspection, { name, ...like });
     const lost: string[] = [];
     for (const { name } of ladder.queues) if (!(await this.inspection.queue(name))) lost.push(name);
     if (lost.length > 0) return this.lost(lost);

@@ -224,6 +224,27 @@ describe('the doctor finds beside a service', () => {
     expect(findings.find(({ id }) => id === 'message-path')?.seen).toContain(queue);
   });
 
+  it('8. an exchange of the ladder that somebody declared with another type', async () => {
+    const exchange = `${PREFIX}.delay-b8-u1000-classic.0`;
+    const declare = async (type: string): Promise<void> => {
+      const connection = await connect(service.vhost.url);
+      const channel = await connection.createChannel();
+      await channel.deleteExchange(exchange);
+      await channel.assertExchange(exchange, type, { alternateExchange: new TopologyNames(PREFIX).parked });
+      await connection.close();
+    };
+    const find = async (): Promise<Finding | undefined> =>
+      (await runJson<DoctorReport>(service.environment, 'doctor')).findings.find(
+        ({ id }) => id === 'exchange-arguments',
+      );
+    await declare('direct');
+    const found = await find();
+    await declare('topic');
+    expect(found?.seen).toContain(`nequivalent arg 'type' for exchange '${exchange}'`);
+    expect(found?.remedy).toContain(`Delete the exchange ${exchange}`);
+    expect(await find()).toBeUndefined();
+  });
+
   it('34. after it, a parked queue of an earlier release, until a policy limits its deliveries', async () => {
     const { vhost } = service;
     const { parked } = new TopologyNames(PREFIX);
