@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { createService, loadConfig, startService } from './service';
+import { messageOf } from './errors';
 
 /** Runs the service until SIGTERM or SIGINT. */
 async function main(): Promise<void> {
@@ -16,8 +17,6 @@ async function closeAfter(app: NestExpressApplication, error: unknown): Promise<
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(
-    `nestjs-order-timeout cannot start: ${error instanceof Error ? error.message : String(error)}\n`,
-  );
+  process.stderr.write(`nestjs-order-timeout cannot start: ${messageOf(error)}\n`);
   process.exit(1);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { assertNever } from '../errors';
+import { assertNever, messageOf } from '../errors';
 import { type Clock, SystemClock, withTimeout } from '../clock';
 import { type Channel, type ChannelModel, type ConfirmChannel, endConnection } from '../rabbit';
 import {
@@ -220,7 +220,7 @@ function judgeSilence({ isTaken, isBlocked }: Progress, timeoutMs: number): Prob
  * means that the plugin fails on a message, for example because its tables are gone.
  */
 function judge(error: unknown): ProbeResult {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   if (!hasCode(error)) return { type: 'unknown', reason };
   if ((error.code === 503 || error.code === 406) && /exchange type/i.test(reason)) return { type: 'absent' };
   return { type: error.code === 541 ? 'unusable' : 'unknown', reason };

@@ -1,6 +1,6 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
-import { InvalidOptionsError } from '../errors';
+import { InvalidOptionsError, messageOf } from '../errors';
 import {
   connectionOptions,
   findDatabaseProblems,
@@ -161,7 +161,7 @@ async function refuseUse(host: DataSource, schema: string, error: unknown): Prom
 async function refuseChange(host: DataSource, schema: string, error: unknown): Promise<never> {
   if (!isPermissionDenied(error)) throw error;
   const { user, database, present } = await factsOf(host, schema);
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const separately = `call migrate(dataSource, '${schema}') as the owner of the tables and start with migrate: false`;
   const remedy = present
     ? separately

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Clock } from '../clock';
-import { InvalidOptionsError, MissingPackageError } from '../errors';
+import { InvalidOptionsError, MissingPackageError, messageOf } from '../errors';
 import { type ResilienceOptions, type PaymentProvider, HttpPaymentProvider } from '../payments';
 import type * as Alipay from '../payments/alipay';
 import type * as Stripe from '../payments/stripe';
@@ -63,7 +63,7 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
 
 function problemsOf(error: unknown): readonly string[] {
   if (error instanceof InvalidOptionsError) return error.problems;
-  return [error instanceof Error ? error.message : String(error)];
+  return [messageOf(error)];
 }
 
 function failed(problems: readonly string[]): InvalidOptionsError {
@@ -132,7 +132,7 @@ function withSecrets(path: string): WebhookOptions {
     return options;
   } catch (error) {
     if (error instanceof InvalidOptionsError) throw new InvalidOptionsError(WEBHOOKS_VARIABLE, error.problems);
-    throw new InvalidOptionsError(WEBHOOKS_VARIABLE, [error instanceof Error ? error.message : String(error)]);
+    throw new InvalidOptionsError(WEBHOOKS_VARIABLE, [messageOf(error)]);
   }
 }
 
@@ -149,8 +149,7 @@ function readConfigFile(variable: string, path: string): unknown {
     return parseConfigJson(readFileSync(path, 'utf8'));
   } catch (error) {
     // The parser quotes the text that it cannot read.
-    const why =
-      error instanceof SyntaxError ? 'it is not valid JSON' : error instanceof Error ? error.message : String(error);
+    const why = error instanceof SyntaxError ? 'it is not valid JSON' : messageOf(error);
     throw new InvalidOptionsError(variable, [`${path}: ${why}`]);
   }
 }

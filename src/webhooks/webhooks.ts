@@ -12,7 +12,7 @@ import {
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
 } from '../timeouts';
-import { FailureLog } from '../errors';
+import { FailureLog, messageOf } from '../errors';
 import { type ResolvedEndpoint, type ResolvedWebhookOptions } from './webhook-options';
 import { WebhookClient, type WebhookResponse } from './webhook-client';
 
@@ -108,7 +108,7 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
       .then((response) => judgeResponse(response, this.clock.now()))
       .catch((error: unknown): WebhookVerdict => {
         if (signal.aborted) throw error;
-        return { type: 'failed', reason: error instanceof Error ? error.message : String(error) };
+        return { type: 'failed', reason: messageOf(error) };
       });
     if (verdict.type === 'delivered') this.failures.worked(`accepts events again, first ${eventId}`);
     else this.failures.failed(`event ${eventId} was not accepted: ${verdict.reason}`);

@@ -1,5 +1,5 @@
 import { inTime, SystemClock } from '../../clock';
-import { packageVersion } from '../../errors';
+import { packageVersion, messageOf } from '../../errors';
 
 /** Of one examination. Each question has a shorter limit of its own where the answer is likely to stay away. */
 const LIMIT_MS = 30_000;
@@ -39,7 +39,7 @@ export class Notes {
     try {
       await inTime(this.clock, LIMIT_MS, examination(), () => new Error(`no answer within ${LIMIT_MS / 1_000} s`));
     } catch (error) {
-      this.skip(what, error instanceof Error ? error.message : String(error));
+      this.skip(what, messageOf(error));
     }
   }
 

@@ -10,7 +10,7 @@ import {
   type PaymentEvidence,
   type QueryOutcome,
 } from '../../payments';
-import { assertNever, present, validInstant } from '../../errors';
+import { assertNever, present, validInstant, messageOf } from '../../errors';
 import { accountOfAttempt, canTakeMoney, isBooked, type PaymentAttempt, isSettledReport } from '../model/order';
 import { readPayment } from '../input';
 import { type AttemptFinding, type Finding } from '../model/findings';
@@ -132,7 +132,7 @@ async function orUnknown<T>(ask: () => Promise<T>): Promise<T | UnknownOutcome> 
   try {
     return await ask();
   } catch (error) {
-    return { type: 'UNKNOWN', reason: error instanceof Error ? error.message : String(error) };
+    return { type: 'UNKNOWN', reason: messageOf(error) };
   }
 }
 

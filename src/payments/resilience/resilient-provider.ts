@@ -24,7 +24,7 @@ import {
   resolveResilienceOptions,
   unknown,
 } from '../payment-provider';
-import { CodedError, FailureLog } from '../../errors';
+import { CodedError, FailureLog, messageOf } from '../../errors';
 import { inSpan } from '../../tracing';
 import { type PaymentObserver } from '../payment-providers';
 
@@ -436,5 +436,5 @@ function isUnknown(outcome: unknown): outcome is UnknownOutcome {
 }
 
 function failedCall(error: unknown): UnknownOutcome {
-  return unknown(`call failed: ${error instanceof Error ? error.message : String(error)}`);
+  return unknown(`call failed: ${messageOf(error)}`);
 }

@@ -10,7 +10,7 @@ import {
   type Send,
 } from '../../database';
 import { type Clock, withTimeout } from '../../clock';
-import { FailureLog } from '../../errors';
+import { FailureLog, messageOf } from '../../errors';
 import { HandlerContractError, HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   type DueTimeout,
@@ -102,7 +102,7 @@ class RefusalLog {
     this.failedAt = this.now();
     // Of several, it is not known which one needs the table.
     if (others.length === 0) this.key = first?.key;
-    this.log.failed(`begins to fail: ${error instanceof Error ? error.message : String(error)}`);
+    this.log.failed(`begins to fail: ${messageOf(error)}`);
   }
 
   /** Others may not need the table, so they say nothing while one is still tried again. */
