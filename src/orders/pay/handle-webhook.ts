@@ -190,8 +190,15 @@ export class HandleWebhook {
     return this.database.transaction(async (tx) => {
       const { orders } = await store.lock(tx, [orderId], 'wait');
       if (!orders.get(orderId)?.attempts.some((one) => isSameRow(one, attempt))) return false;
+      const known = await refunds.ofOrder(tx, orderId);
+      const pending = await scheduler.lock(
+        tx,
+        known.map(({ number }) => refundTimeout(number)),
+      );
       // A refund that is done, or is just confirmed, may have failed, which no other look-up would notice.
-      const checks = (await refunds.toCheck(tx, orderId)).map(({ number }) => refundTimeout(number, true));
+      const checks = known
+        .filter(({ number, isConfirmed }) => isConfirmed || pending.some(({ key }) => key === number))
+        .map(({ number }) => refundTimeout(number, true));
       const asked = [reconcileTimeout(orderId), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 }));
       await scheduler.schedule(asked, { tx });
       return true;

@@ -103,9 +103,8 @@ export class RefundRows {
     return new Map(rows.map((row) => [row.number, toAskableRefund(row)]));
   }
 
-  /** Those that the provider has confirmed, and those that are being asked for, whose answer may be older than its news. */
-  toCheck(tx: EntityManager, orderId: string): Promise<{ readonly number: string }[]> {
-    return tx.query(refundSql(this.database).toCheck, [orderId]);
+  ofOrder(tx: EntityManager, orderId: string): Promise<{ readonly number: string; readonly isConfirmed: boolean }[]> {
+    return tx.query(refundSql(this.database).ofOrder, [orderId]);
   }
 
   /** Records that the money is refunded, and that no person needs to do it anymore. */
@@ -152,7 +151,6 @@ export class RefundRows {
 }
 
 const refundSql = statements((schema) => {
-  const isAskedFor = `EXISTS (SELECT 1 FROM ${schema}.timeout t WHERE t.kind = '${PAYMENT_REFUND}' AND t.key = r.number AND t.state = 'pending')`;
   const isAttempt = 'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
   // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
   const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
@@ -208,7 +206,7 @@ const refundSql = statements((schema) => {
          AND r.status = 'PENDING' RETURNING r.number`,
     takeBack: `
       UPDATE ${schema}.refund r SET ${pending} ${hasFailed} AND r.status = 'REFUNDED' AND r.evidence IS NULL RETURNING r.number`,
-    toCheck: `SELECT r.number FROM ${schema}.refund r WHERE r.order_id = $1 AND (${isConfirmed} OR ${isAskedFor})`,
+    ofOrder: `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`,
     pending: `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`,
   };
 });

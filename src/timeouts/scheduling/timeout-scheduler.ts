@@ -147,12 +147,15 @@ export class TimeoutScheduler {
 
   /**
    * Locks timeouts in the order in which all others lock them. For a transaction that changes several of them one by one.
+   * Returns those that are pending.
    *
    * @internal
    */
-  async lock(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<void> {
+  async lock(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<TimeoutRef[]> {
     const distinct = lastOfEach(refs);
-    await tx.query(this.deps.queries.lock, [distinct.map((ref) => ref.kind), distinct.map((ref) => ref.key)]);
+    const values = [distinct.map((ref) => ref.kind), distinct.map((ref) => ref.key)];
+    const rows = await tx.query<Pick<TimeoutRecord, 'kind' | 'key' | 'state'>[]>(this.deps.queries.lock, values);
+    return rows.filter(({ state }) => state === 'pending');
   }
 
   private async remove(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
@@ -292,7 +295,7 @@ export class TimeoutQueries {
       SELECT kind, key, generation::text AS generation, due_at, due_at < now() + interval '${NEAR}' AS is_near FROM scheduled`;
     // In the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
     this.lock = `
-        SELECT t.kind, t.key
+        SELECT t.kind, t.key, t.state
           FROM ${schema}.timeout t
           JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
          ORDER BY r.place FOR UPDATE OF t`;

@@ -249,7 +249,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'misses-early-failures',
     says: 'That a refund failed is forgotten if it is told before the confirmation is stored',
-    patches: [patch('orders/unmatched/refunds.ts', ' AND (${isConfirmed} OR ${isAskedFor})`', ' AND ${isConfirmed}`')],
+    patches: [patch(WEBHOOK, 'isConfirmed || pending.some(', 'isConfirmed || [].some(')],
   },
   {
     name: 'believes-pending-refunds',

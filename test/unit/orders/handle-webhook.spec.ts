@@ -22,7 +22,12 @@ const PAID: Notification = {
 };
 
 /** The use case with recorded dependencies. */
-function desk(notification: Notification, known?: PaymentAttempt, fault?: Error, refunds: { number: string }[] = []) {
+function desk(
+  notification: Notification,
+  known?: PaymentAttempt,
+  fault?: Error,
+  refunds: { number: string; isConfirmed: boolean }[] = [],
+) {
   const booked: ReportedPayment[] = [];
   const kept: UnmatchedMoney[] = [];
   const woken: TimeoutRef[] = [];
@@ -50,12 +55,13 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error,
   const observers = new PaymentObservers();
   observers.add({ untrusted: (name, source, reason) => untrusted.push(`${name} ${source} ${reason}`) });
   const scheduler = {
+    lock: async () => [],
     wake: (refs: TimeoutRef[]) => woken.push(...refs),
     schedule: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
   const database = new Database(dataSourceStub(), 's');
-  const rows = { toCheck: async () => refunds } as unknown as RefundRows;
+  const rows = { ofOrder: async () => refunds } as unknown as RefundRows;
   const useCase = new HandleWebhook(providers, observers, store, database, markPaid, scheduler, rows);
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
@@ -185,9 +191,9 @@ describe('a notification', () => {
     expect([scheduled, woken, kept]).toEqual([[], [], []]);
   });
 
-  it('of another change asks again for the refunds that are done, or are just confirmed, because they may have failed', async () => {
+  it('of another change asks again for the refunds that are done, because they may have failed', async () => {
     const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
-    const { take, scheduled, woken } = desk(news, attempt(), undefined, [{ number: 'r-done' }]);
+    const { take, scheduled, woken } = desk(news, attempt(), undefined, [{ number: 'r-done', isConfirmed: true }]);
     expect(await take()).toBe('accepted');
     expect(scheduled).toContainEqual({ kind: 'payment.refund', key: 'r-done', payload: { isCheck: true }, afterMs: 0 });
     expect(woken).not.toContainEqual(expect.objectContaining({ key: 'r-done' }));
