@@ -126,9 +126,12 @@ export class OwnBroker extends OwnServer {
     for (const user of users) await this.permit(user, '.*');
   }
 
-  /** The queue's process answers nobody; its messages stay. @returns whether there is such a queue. */
+  /** The queue's process answers nobody; its messages stay. @returns whether there is such a queue, with a process. */
   async suspendQueue(name: string): Promise<boolean> {
-    return (await this.onQueue(name, 'sys:suspend(Pid)')) === 'ok';
+    const isSuspended = (await this.onQueue(name, 'catch sys:suspend(Pid)')) === 'ok';
+    // A process that was too busy to confirm it in 5 s will be suspended.
+    if (!isSuspended) await this.resumeQueue(name);
+    return isSuspended;
   }
 
   async resumeQueue(name: string): Promise<void> {
