@@ -59,7 +59,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const batch = locked.adoptable.length > 0 ? await adoptUnmatched(tx, store, locked) : locked;
     const due = await this.withoutTaken(timeouts, batch, tx);
     const first = due.map((timeout) => this.stepFor(timeout, batch));
-    const planned = await this.parkDisputed(first, batch, tx);
+    const named = new Set(locked.adoptable.map(({ orderId }) => orderId));
+    const planned = await this.parkDisputed(first, batch, named, tx);
     const steps = run?.isContended ? await this.withoutHeld(planned, batch, tx) : planned;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
     const writes = plans.flatMap((plan) => plan.writes);
@@ -105,13 +106,20 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   /**
-   * An order does not end while confirmed money waits for a person, who may assign it. A provider tells of it under an
-   * attempt, so the many orders without one are not asked about. A partial payment is not refunded automatically if
-   * another order also counts on it.
+   * An order does not end while confirmed money waits for a person, who may assign it. A partial payment is not refunded
+   * automatically if another order also counts on it.
+   *
+   * @param named orders that early money names. The many others without an attempt are not asked about.
    */
-  private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
+  private async parkDisputed(
+    steps: readonly Step[],
+    batch: LockedBatch,
+    named: ReadonlySet<string>,
+    tx: EntityManager,
+  ): Promise<readonly Step[]> {
     const { found, store } = this;
-    const ending = steps.flatMap(({ plan }) => (plan && hasAttempts(plan) && ends(plan) ? [plan] : []));
+    const isAsked = (plan: ClosingPlan): boolean => ends(plan) && (hasAttempts(plan) || named.has(plan.after.id));
+    const ending = steps.flatMap(({ plan }) => (plan && isAsked(plan) ? [plan] : []));
     if (ending.length === 0) return steps;
     const orders = ending.map(({ after }) => after);
     const confirmed = await store.waitingFor(tx, orders);

@@ -278,7 +278,8 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
   const isDoubtful = order.attempts.some(isUnconfirmed);
   if (isDoubtful)
     return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial === 'refund-and-close' };
-  return hasNoAttempts ? { type: 'close', to: endOf(order), returns: [] } : decideWithoutOpenAttempts(order, partial);
+  if (hasNoAttempts && !order.waiting) return { type: 'close', to: endOf(order), returns: [] };
+  return decideWithoutOpenAttempts(order, partial);
 }
 
 function endOf({ closingReason }: Pick<LockedOrder, 'closingReason'>): 'CLOSED' | 'CANCELLED' {

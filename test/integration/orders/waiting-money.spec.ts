@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { post } from './post-notification';
 import { SCHEMA, settleUntilDone } from './shop';
@@ -67,6 +68,20 @@ describe('confirmed money that came long before an order which registers its ref
     await settle(id);
     expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+  });
+
+  it('keeps an order open that has no attempt, if it was reported for that order before', async () => {
+    const orderId = randomUUID();
+    await told('w-12');
+    await desk.report(orderId, 'w-12');
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE order_id = $1`,
+      [orderId],
+    );
+    await desk.placed({ id: orderId });
+    expect(await close(orderId)).toMatchObject({ code: 'ORDER_HAS_MONEY', payments: [desk.attempt('w-12')] });
+    await desk.expire(orderId);
+    await parked(orderId);
   });
 
   it('keeps it open although its attempts are known to be closed', async () => {
