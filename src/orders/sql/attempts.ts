@@ -297,9 +297,9 @@ export function isAboutSql(n: string): string {
  */
 function chargebacksOf(schema: string, n: string, transaction: string, account: string): string {
   const own = `(${n}.reference, ${transaction})`;
-  // Of another payment under this reference, whose order is gone, and with it what a person would have decided about.
+  // Of another payment under this reference, whose order is gone or not known, and with it what a person would decide about.
   const isOfForgotten = `(p.reference = ${n}.reference AND p.handling <> 'kept' AND (p.evidence->>'transactionId' = ${transaction}) IS FALSE
-                       AND p.order_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id))`;
+                       AND NOT EXISTS (SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id))`;
   return `LATERAL (
            SELECT p.* FROM (
              SELECT unnest(ARRAY[${n}.reference, ${transaction}]) AS reference

@@ -113,8 +113,8 @@ describe('an order that was purged or erased', () => {
           evidence: {},
         },
       });
-    const takes = (reference: string) =>
-      post(desk, { type: 'CHARGEBACK', reference, amount: 1_999n, currency: 'EUR', evidence: {} });
+    const takes = (reference: string, payment?: { transactionId: string }) =>
+      post(desk, { type: 'CHARGEBACK', reference, ...payment, amount: 1_999n, currency: 'EUR', evidence: {} });
 
     async function settle(reference: string): Promise<void> {
       for (const { id } of await desk.openOf(reference)) {
@@ -124,17 +124,21 @@ describe('an order that was purged or erased', () => {
       }
     }
 
-    it('has a settled chargeback, which does not hold the refund of a new payment', async () => {
-      const first = await desk.placed({ attempt: desk.attempt('lost') });
-      await tell('lost', 't-lost');
-      await takes('lost');
-      await settle('lost');
-      await purgeOrder(desk, first);
-      const id = await desk.placed({ attempt: desk.attempt('lost') });
-      await desk.shop.register.execute({ orderId: id, ...desk.attempt('lost-2') });
-      await tell('lost-2', 't-lost-2');
-      await tell('lost', 't-lost-3');
-      expect((await desk.attemptsOf(id))?.sort()).toEqual(['lost REFUNDING', 'lost-2 PAID']);
+    it.each([
+      ['', 'lost'],
+      [', told after it,', 'late'],
+    ])('has a settled chargeback%s which does not hold the refund of a new payment', async (told, reference) => {
+      const first = await desk.placed({ attempt: desk.attempt(reference) });
+      await tell(reference, `t-${reference}`);
+      if (told) await purgeOrder(desk, first);
+      await takes(reference, told ? { transactionId: `t-${reference}` } : undefined);
+      await settle(reference);
+      if (!told) await purgeOrder(desk, first);
+      const id = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt(`${reference}-2`) });
+      await tell(`${reference}-2`, `t-${reference}-2`);
+      await tell(reference, `t-${reference}-3`);
+      expect((await desk.attemptsOf(id))?.sort()).toEqual([`${reference} REFUNDING`, `${reference}-2 PAID`]);
     });
 
     it('has a settled chargeback, which holds the refund of the order that has got its payment', async () => {
