@@ -67,7 +67,7 @@ export class Sessions {
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
-  private leaving: { readonly pid: number | null; readonly isClosed: Promise<unknown> }[] = [];
+  private leaving: { readonly session: Session; readonly isClosed: Promise<unknown> }[] = [];
   private monitor: Client | undefined;
   private ids = 0;
   /** The time that PostgreSQL knows. */
@@ -129,7 +129,7 @@ export class Sessions {
     connectedOf(session.client).connection.stream.once('close', () => this.closed(session.client));
   }
 
-  /** What has not been sent fails; pg sees to what was. */
+  /** What has not been sent fails, and what was, once the connection is closed. */
   closed(client: Client): void {
     const session = [...this.all].find((one) => one.client === client);
     if (!session) return;
@@ -137,7 +137,7 @@ export class Sessions {
     const { stream } = connectedOf(client).connection;
     // An error may come first.
     const close = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-    this.leaving.push({ pid: pidOf(session), isClosed: stream.closed ? Promise.resolve() : close });
+    this.leaving.push({ session, isClosed: stream.closed ? Promise.resolve() : close });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
@@ -167,7 +167,7 @@ export class Sessions {
       (value) => void (statement.answer = { value }),
       (error: Error) => void (statement.answer = { error }),
     );
-    if (await this.isAnswered(statement)) return this.deliver(statement);
+    if (await this.isAnswered(statement)) return this.end(statement);
     statement.blockedAt = this.time.now;
     this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
   }
@@ -190,13 +190,23 @@ export class Sessions {
 
   /** One that waited for a lock has its answer now, or connections are closed. False: neither. */
   async resume(): Promise<boolean> {
+    // Node tells of it some time after.
+    for (const { client } of this.all) if (connectedOf(client).connection.stream.destroyed) this.closed(client);
     if (await this.untilLeft()) return true;
     for (const { inFlight } of this.all) {
       if (!inFlight || !(await this.isAnswered(inFlight))) continue;
-      this.deliver(inFlight);
+      await this.end(inFlight);
       return true;
     }
     return false;
+  }
+
+  /** Whoever asked hears of it after the end of its connection, whichever of the two PostgreSQL and Node tell first. */
+  private async end(statement: Statement): Promise<void> {
+    const { client } = statement.session;
+    if (!connectedOf(client).connection.stream.destroyed) return this.deliver(statement);
+    this.closed(client);
+    await this.untilLeft();
   }
 
   get nextLockTimeout(): number {
@@ -227,14 +237,20 @@ export class Sessions {
 
   /** The locks of closed connections are free, and whoever waited for their end knows. False: there were none. */
   private async untilLeft(): Promise<boolean> {
-    const leaving = this.leaving.splice(0);
+    const leaving = this.leaving.splice(0).sort((a, b) => a.session.id - b.session.id);
     if (leaving.length === 0) return false;
     await Promise.all(leaving.map(({ isClosed }) => isClosed));
-    const pids = leaving.map(({ pid }) => pid);
+    const pids = leaving.map(({ session }) => pidOf(session));
     const isOurs = 'pid = ANY($1) AND pid <> pg_backend_pid() AND datname = current_database()';
     await this.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs}`, [pids]);
     const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
     while (((await this.ask<{ sessions: number }>(left, [pids]))[0]?.sessions ?? 0) > 0);
+    for (const { session } of leaving) {
+      const { inFlight, actor } = session;
+      if (!inFlight || actor?.isAlive === false) continue;
+      await inFlight.done;
+      this.deliver(inFlight);
+    }
     return true;
   }
 
