@@ -1,6 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
-import { vouchedBy, decidePayment } from '../../src/orders/pay/mark-paid';
-import { othersWith, unownedOf } from '../../src/orders/model/decide-claim';
+import { decidePayment } from '../../src/orders/pay/mark-paid';
+import { othersWith, vouchedBy } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import {
   type LockedOrder,
@@ -86,20 +86,22 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     return store.keepUnmatched([unmatchedMoney(world, money, orderId, reason, 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
-  const first = bookMoney(order, renamed(world, order, accountedFor(world, order, wiring.believes(told))));
+  take(world, late, order, renamed(world, order, accountedFor(world, order, wiring.believes(told))), booked);
+}
+
+/** What the provider has vouched for is taken by its own names. */
+function take(world: World, late: LatePath, order: LockedOrder, told: Money, booked: Booked): void {
+  const { store } = world;
+  const first = bookMoney(order, told);
   const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const found = store.samePayments(money, orderId);
+  const found = store.samePayments(money, order.id);
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();
-  const vouched = vouchedBy(order, money, same);
-  if (vouched && othersWith(order, vouched, store.samePayments(vouched, orderId)).length > 0) return mismatched();
-  if (vouched) {
-    store.closeUnmatched(unownedOf(vouched, same));
-    return book(world, late, order, vouched, booked);
-  }
+  const vouched = claim === 'ours' ? vouchedBy(order, money, same) : undefined;
+  if (vouched) return take(world, late, order, vouched, booked);
   book(world, late, order, { ...money, isSettled: claim === 'settled' }, booked);
 }
 

@@ -15,7 +15,7 @@ import {
   withStatus,
 } from '../../src/orders/model/order';
 import { bookMoney, type Money } from '../../src/orders/model/money';
-import { decideClaim, type SamePayments } from '../../src/orders/model/decide-claim';
+import { decideClaim, type SamePayments, unownedOf, vouchedBy } from '../../src/orders/model/decide-claim';
 import { type AttemptFinding, withFindings } from '../../src/orders/model/findings';
 import {
   type Refund,
@@ -181,7 +181,9 @@ export class ModelStore {
       const isFirst = row.orderId === orderId || order.attempts.some((attempt) => this.isSame(attempt, row));
       const named = isFirst ? row : { ...row, reference: statedReference(row) };
       const told = moneyOf(reportOf(named, orderId), merchantAccount, row.source, this.now());
-      const booking = bookMoney(order, this.accounted(orderId, told));
+      const first = bookMoney(order, this.accounted(orderId, told));
+      const vouched = vouchedBy(order, first.money, this.samePayments(first.money));
+      const booking = vouched ? bookMoney(order, vouched) : first;
       const { money } = booking;
       const same = this.samePayments(money);
       const decision = decideClaim(order, money, same, booking.wasBooked);
@@ -190,6 +192,7 @@ export class ModelStore {
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
+      if (vouched) this.closeUnmatched(unownedOf(vouched, same));
       if (isOthersToo(decision, booking, same.handled)) {
         const why = { reason: 'attempt-mismatch', handling: 'kept', now: this.now() } as const;
         this.keepUnmatched([unmatchedFromAttempt(booking.holder, why)]);
@@ -205,7 +208,8 @@ export class ModelStore {
       .filter(({ reason, handling }) => reason === 'unknown-order' && handling === 'kept');
     if (kept.length === 0) return kept;
     const { attempts } = this.lock(orderId);
-    return kept.filter((row) => {
+    const byProviders = [...kept].sort((a, b) => Number(a.source === 'report') - Number(b.source === 'report'));
+    return byProviders.filter((row) => {
       if (row.orderId === orderId) return true;
       if (row.source === 'report' || (row.orderId !== null && this.orders.has(row.orderId))) return false;
       const stated = { ...row, reference: statedReference(row) };

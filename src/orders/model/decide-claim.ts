@@ -15,7 +15,7 @@ import {
   yieldsToProvider,
   areTwoPayments,
 } from './order';
-import { type Booking, type Money, moneyReceived } from './money';
+import { type Booking, bookMoney, type Money, moneyReceived } from './money';
 
 /**
  * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
@@ -151,6 +151,27 @@ export function namesOfMoney(told: Money, named: Money): readonly Money[] {
 export function unownedOf(money: Money, { unowned }: Pick<SamePayments, 'unowned'>): UnownedMoney[] {
   const isOther = (one: UnownedMoney): boolean => money.source === 'provider' && areTwoPayments(one, money);
   return unowned.filter((one) => isSamePayment(one, money) && !isOther(one));
+}
+
+/**
+ * Pure: the payment that a provider has confirmed before this report of it, for no order. Only if the report names it as
+ * its reference: anyone may report any transaction id, and would make it that of an attempt which is registered. A report
+ * never adds a second payment to an attempt.
+ */
+export function vouchedBy(
+  order: LockedOrder,
+  money: Money,
+  { unowned }: Pick<SamePayments, 'unowned'>,
+): Money | undefined {
+  if (money.source !== 'report') return undefined;
+  const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
+  if (!told) return undefined;
+  const vouched = { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
+  const booking = bookMoney(order, vouched);
+  // Two reports together would else do what one may not.
+  const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
+  const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
+  return booking.money === vouched && isIts ? vouched : undefined;
 }
 
 /** Money that no order has. `id` is its row in unmatched_payment. */

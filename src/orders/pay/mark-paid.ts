@@ -16,8 +16,8 @@ import { isHandled, isOthersToo, isSettledBefore } from '../sql/handled-payments
 import {
   type HandledPayment,
   type SamePayments,
-  unownedMoney,
   unownedOf,
+  vouchedBy,
   decideClaim,
   othersWith,
   namesOfMoney,
@@ -88,27 +88,6 @@ export class ClaimPayment {
     const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
     return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
   }
-}
-
-/**
- * Pure: the payment that a provider has confirmed before this report of it, for no order. Only if the report names it as
- * its reference: anyone may report any transaction id, and would make it that of an attempt which is registered. A report
- * never adds a second payment to an attempt.
- */
-export function vouchedBy(
-  order: LockedOrder,
-  money: Money,
-  { unowned }: Pick<SamePayments, 'unowned'>,
-): Money | undefined {
-  if (money.source !== 'report') return undefined;
-  const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
-  if (!told) return undefined;
-  const vouched = { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
-  const booking = bookMoney(order, vouched);
-  // Two reports together would else do what one may not.
-  const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
-  const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
-  return booking.money === vouched && isIts ? vouched : undefined;
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {
@@ -251,13 +230,12 @@ export class MarkPaid {
       return { outcome, order: await this.transaction.view(tx, order.id) };
     }
     const vouched = claim === 'ours' ? vouchedBy(order, told.money, same) : undefined;
-    if (vouched) await this.transaction.store.closeUnmatched(tx, unownedOf(vouched, same));
-    const report = vouched ? { ...told, money: vouched } : told;
-    const isAsTold = !vouched && claim !== 'settled';
-    const booking = isAsTold ? first : bookMoney(order, { ...report.money, isSettled: claim === 'settled' });
-    const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(report, booking);
+    // It has names of its own, by which more is known of it.
+    if (vouched) return this.bookOn({ ...reported, money: vouched });
+    const booking = claim === 'settled' ? bookMoney(order, { ...told.money, isSettled: true }) : first;
+    const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(told, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
-    const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
+    const held = { ...told, money: { ...told.money, merchantAccount: booking.holder.merchantAccount } };
     if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
     // Money that is settled, or goes back, is no part of the price.
     const isHeld = booking.holder.status === 'PAID';

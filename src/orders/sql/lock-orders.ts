@@ -20,7 +20,7 @@ import { type HandledRow, handledSql, NAMED, namesParameters, handledOf } from '
 export interface LockedBatch {
   readonly now: Date;
   readonly orders: ReadonlyMap<string, LockedOrder>;
-  /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
+  /** Payments that were told before these orders were placed or their attempts registered, those of providers first. */
   readonly adoptable: readonly AdoptablePayment[];
   readonly busy: ReadonlySet<string>;
 }
@@ -121,7 +121,7 @@ const locksSql = statements((schema) => {
            WHERE a.order_id = ANY($1::text[]) AND p.source = 'provider'
                  AND (p.reference = a.reference OR a.registered)
                  AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)
-           ORDER BY created_at, id) found) AS adoptable`,
+           ORDER BY source, created_at, id) found) AS adoptable`,
     existing: `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`,
   };
 });

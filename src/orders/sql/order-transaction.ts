@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
 import { bookMoney, type Booking, moneyReceived } from '../model/money';
-import { decideClaim, namesOfMoney, unownedMoney, unownedOf } from '../model/decide-claim';
+import { decideClaim, namesOfMoney, unownedMoney, unownedOf, vouchedBy } from '../model/decide-claim';
 import {
   type LockedOrder,
   isSameAttempt,
@@ -52,9 +52,12 @@ async function adopt(
 ): Promise<LockedOrder> {
   const told = unownedMoney(adoptable, now);
   if (!isMoney(told)) return order;
-  const booking = bookMoney(order, told);
+  const first = bookMoney(order, told);
+  const found = await store.samePaymentsLocked(tx, namesOfMoney(told, first.money));
+  const vouched = vouchedBy(order, first.money, found);
+  const booking = vouched ? bookMoney(order, vouched) : first;
   const { money } = booking;
-  const same = await store.samePaymentsLocked(tx, namesOfMoney(told, money));
+  const same = vouched ? await store.samePaymentsLocked(tx, [vouched]) : found;
   const decision = decideClaim(order, money, same, booking.wasBooked);
   if (decision === 'refused') return order;
   if (!booking.wasBooked && isHandled(same.handled, money)) return order;

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { type OperatorDesk, openDesk } from './operator-desk';
+import { post } from './post-notification';
+import { settleUntilDone } from './shop';
+
+describe('a report of a payment that its provider has told of before, for no order', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const told = (reference: string, transactionId: string, amount = 1_999n) =>
+    post(desk, {
+      ...{ type: 'PAID', reference, amount, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} },
+    });
+  /** Without the id that the provider has for it. */
+  const report = (orderId: string, reference: string) =>
+    desk.shop.markPaid.execute({ orderId, ...desk.attempt(reference), amount: 1_999, currency: 'EUR' });
+  const open = async (...references: string[]) =>
+    (await Promise.all(references.map((one) => desk.openOf(one))))
+      .flat()
+      .map(({ reason, amount }) => `${reason} ${amount}`);
+
+  describe('before the order is placed', () => {
+    it.each([
+      ['first', 'v-1', false, true],
+      ['after the notification', 'v-2', false, false],
+      ['first, for an attempt that is registered', 'v-3', true, true],
+    ])('%s, has the amount of the provider', async (_when, name, isRegistered, isFirst) => {
+      const id = randomUUID();
+      if (isFirst) await report(id, `pi-${name}`);
+      await told(`cs-${name}`, `pi-${name}`, 500n);
+      if (!isFirst) await report(id, `pi-${name}`);
+      await desk.placed({ id, ...(isRegistered && { attempt: desk.attempt(`cs-${name}`) }) });
+      expect(await desk.statusOf(id)).toBe('PENDING');
+      await desk.expire(id);
+      const [outcome] = await settleUntilDone(desk.shop, [id]);
+      expect([await desk.statusOf(id), outcome?.type]).toEqual(
+        isRegistered ? ['REFUNDING', 'done'] : ['PENDING', 'park'],
+      );
+    });
+  });
+
+  describe('under two names', () => {
+    it('closes what is open under each of them', async () => {
+      await told('pi-a', 't-a');
+      await told('cs-a', 't-a');
+      const id = await desk.placed();
+      expect(await report(id, 'cs-a')).toMatchObject({ outcome: 'paid' });
+      expect(await open('pi-a', 'cs-a')).toEqual([]);
+    });
+  });
+});
