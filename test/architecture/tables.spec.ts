@@ -29,7 +29,6 @@ const COMPOSED = {
   'database/migrations.ts': 'records migrations in tables of its own, and creates the indexes that migrations name',
   'module/grants-sql.ts': 'names the tables that record migrations, and the one with a key',
   'module/uninstall-tables.ts': 'drops what the migrations of all modules have created',
-  'operations/doctor/schema-examination.ts': 'names in a remedy the table that PostgreSQL has reported',
   'operations/doctor/server-examination.ts': 'names in a remedy the table that PostgreSQL has reported',
   'orders/migrations/orders.ts': 'drops the tables and indexes that it creates',
   'orders/migrations/payments.ts': 'takes back what it changes in three tables of orders',

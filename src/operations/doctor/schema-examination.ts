@@ -90,18 +90,8 @@ export class SchemaExamination {
     this.rowSecurity(facts);
     // Harmless as long as they refuse nothing; if they do, the log tells what.
     if (facts.triggers.length > 0) this.notes.fact('foreign triggers', facts.triggers.join('; '));
-    if (isComplete) this.checks(facts);
     const isUsable = facts.missing.length === 0 && facts.isOpen && facts.lacking.length === 0;
     return isComplete && isUsable && facts.hidden.length === 0;
-  }
-
-  private checks({ checks }: OwnTablesFacts): void {
-    const own = OWN_CHECKS.split(' ').map((name) => `${name}_check`);
-    for (const { table, name, condition } of checks.filter((check) => !own.includes(check.name))) {
-      const seen = `The constraint ${name} of ${table} is not one of this release, and may refuse what the service writes: ${condition}.`;
-      const drop = `ALTER TABLE ${this.deps.schema}.${table} DROP CONSTRAINT ${name};`;
-      this.notes.warning('foreign-check', seen, `If it does, run as the owner of the tables: ${drop}`);
-    }
   }
 
   /** Returns whether all of them were run. */
@@ -322,16 +312,6 @@ export const OWN_TABLES: Readonly<Record<string, OwnTable>> = {
   },
 };
 
-/** The CHECK constraints of this release, without `_check` at their ends. */
-const OWN_CHECKS =
-  'handled_payment_fate handled_payment_source idempotency_key_key inventory inventory_merchant_id ' +
-  'inventory_on_hand inventory_reserved inventory_sku order_history_cause order_line_quantity ' +
-  'order_line_unit_amount orders_amount orders_closing_reason orders_currency orders_grace_ms orders_id ' +
-  'orders_merchant_id orders_status outbox_route payment_attempt_amount payment_attempt_currency ' +
-  'payment_attempt_paid_source payment_attempt_provider payment_attempt_reference payment_attempt_status ' +
-  'payment_name_key_id refund_amount refund_number refund_reason refund_status reservation_qty reservation_state ' +
-  'timeout_key timeout_kind timeout_state unmatched_payment_handling unmatched_payment_source';
-
 interface Found {
   readonly user: string;
   readonly database: string;
@@ -344,8 +324,6 @@ interface Found {
   readonly functions: Readonly<Record<string, boolean>>;
   /** Triggers of our tables with functions outside of our schema. */
   readonly triggers: readonly string[];
-  /** All CHECK constraints of the schema. */
-  readonly checks: readonly { readonly table: string; readonly name: string; readonly condition: string }[];
   readonly tables: Readonly<
     Record<
       string,
@@ -368,10 +346,6 @@ const SQL = `
                  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
                 WHERE c.relnamespace = n.oid AND p.pronamespace <> n.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'
                 ORDER BY 1) AS triggers,
-         COALESCE((SELECT json_agg(json_build_object(
-                     'table', c.relname, 'name', quote_ident(k.conname), 'condition', pg_get_constraintdef(k.oid)))
-                     FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-                    WHERE c.relnamespace = n.oid AND k.contype = 'c'), '[]') AS checks,
          COALESCE((SELECT json_object_agg(p.proname, has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
                     WHERE p.pronamespace = n.oid AND p.prorettype <> 'trigger'::regtype), '{}') AS functions,
          COALESCE((SELECT json_object_agg(c.relname, json_build_object(
