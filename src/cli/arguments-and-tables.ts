@@ -51,11 +51,16 @@ type Cell = string | number | boolean | Date | null | undefined;
 
 const MAX_WIDTH = 80;
 
+/** Of the last column, which ends no other: a reason is followed by what to do. */
+const LAST_WIDTH = 400;
+
 const GAP = '  ';
 
 /** Pure: columns as wide as they must be, with a head. Numbers are aligned to the right. */
 export function textTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const cells = rows.map((row) => row.map(show));
+  const cells = rows.map((row) =>
+    row.map((cell, column) => show(cell, column === head.length - 1 ? LAST_WIDTH : MAX_WIDTH)),
+  );
   const widths = head.map((title, column) =>
     cells.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), title.length),
   );
@@ -68,20 +73,24 @@ export function textTable(head: readonly string[], rows: readonly (readonly Cell
       })
       .join(GAP)
       .trimEnd();
-  return [line(head), widths.map((width) => '-'.repeat(width)).join(GAP), ...cells.map(line)].join('\n') + '\n';
+  return (
+    [line(head), widths.map((width) => '-'.repeat(Math.min(width, MAX_WIDTH))).join(GAP), ...cells.map(line)].join(
+      '\n',
+    ) + '\n'
+  );
 }
 
 /** A table of one column of names and one of values. */
 export function textPairs(pairs: Readonly<Record<string, Cell>>): string {
   const names = Object.keys(pairs);
   const width = names.reduce((widest, name) => Math.max(widest, name.length), 0);
-  return names.map((name) => `${name.padEnd(width)}${GAP}${show(pairs[name])}\n`).join('');
+  return names.map((name) => `${name.padEnd(width)}${GAP}${show(pairs[name], LAST_WIDTH)}\n`).join('');
 }
 
 /** One line: text of a message may contain line breaks and control characters that would change the terminal. */
-function show(cell: Cell): string {
+function show(cell: Cell, maxWidth: number): string {
   if (cell === null || cell === undefined) return '';
   if (cell instanceof Date) return cell.toISOString().replace(/\.\d+Z$/, 'Z');
   const text = String(cell).replace(/\p{Cc}+/gu, ' ');
-  return text.length > MAX_WIDTH ? `${text.slice(0, MAX_WIDTH - 1)}…` : text;
+  return text.length > maxWidth ? `${text.slice(0, maxWidth - 1)}…` : text;
 }

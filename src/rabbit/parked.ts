@@ -1,7 +1,7 @@
 import { type Channel, type ChannelModel, type ConfirmChannel, type GetMessage } from 'amqplib';
 import { Logger } from '@nestjs/common';
 import { withoutUndefined } from '../errors';
-import { type Clock } from '../clock';
+import { type Clock, SystemClock } from '../clock';
 import { CommandQueueMissingError } from './errors';
 import { onConfirmChannel } from './broker-inspection';
 import { type TopologyNames } from './topology';
@@ -38,6 +38,12 @@ interface MessageProperties {
   readonly appId?: string;
 }
 
+/** What another reader gave back, such as the list before a retry, is in a quorum queue again only after a moment. */
+const RETURN_WAITS = 20;
+const RETURN_WAIT_MS = 100;
+
+const clock: Clock = new SystemClock();
+
 /** The marks of ParkedQueue. */
 const OUR_MARK = /^x-ot-(error-|headers-dropped)/;
 
@@ -59,7 +65,7 @@ export class ParkedMessages {
   /** In the order of the queue. */
   list(limit: number): Promise<ParkedMessage[]> {
     const messages: ParkedMessage[] = [];
-    return this.walk(limit, async (_, message) => {
+    return this.walk(0, limit, async (_, message) => {
       messages.push(read(message));
     }).then(() => messages);
   }
@@ -73,7 +79,7 @@ export class ParkedMessages {
   async retry(chosen: ChosenMessages): Promise<number> {
     const ids = new Set(chosen);
     let count = 0;
-    await this.walk(Infinity, async (channel, message) => {
+    await this.walk(ids.size, Infinity, async (channel, message) => {
       if (!ids.has(idOf(message)) || isWakeUp(message)) return;
       await this.send(channel, message);
       channel.ack(message);
@@ -86,7 +92,7 @@ export class ParkedMessages {
   async discard(chosen: ChosenMessages): Promise<number> {
     const ids = new Set(chosen);
     let count = 0;
-    await this.walk(Infinity, async (channel, message) => {
+    await this.walk(ids.size, Infinity, async (channel, message) => {
       if (!ids.has(idOf(message))) return;
       channel.ack(message);
       count++;
@@ -109,13 +115,18 @@ export class ParkedMessages {
     if (isReturned) throw new CommandQueueMissingError(this.names.commands);
   }
 
-  /** Takes each message once. What is not acknowledged returns to the queue when the channel closes. */
+  /**
+   * Takes each message once. What is not acknowledged returns to the queue when the channel closes.
+   *
+   * @param least how many there must be
+   */
   private async walk(
+    least: number,
     limit: number,
     visit: (channel: ConfirmChannel, message: GetMessage) => Promise<void>,
   ): Promise<void> {
     await onConfirmChannel(this.connection, async (channel) => {
-      const most = Math.min(limit, await this.count(channel));
+      const most = Math.min(limit, await this.count(channel, least));
       for (let taken = 0; taken < most; taken++) {
         const message = await channel.get(this.names.parked);
         if (!message) break;
@@ -125,8 +136,12 @@ export class ParkedMessages {
   }
 
   /** What comes in meanwhile is left alone: a command that is refused again would be sent forever. */
-  private async count(channel: Channel): Promise<number> {
-    return (await channel.checkQueue(this.names.parked)).messageCount;
+  private async count(channel: Channel, least = 0): Promise<number> {
+    for (let waits = RETURN_WAITS; ; waits--) {
+      const { messageCount } = await channel.checkQueue(this.names.parked);
+      if (messageCount >= least || waits === 0) return messageCount;
+      await clock.sleep(RETURN_WAIT_MS);
+    }
   }
 }
 
@@ -153,7 +168,7 @@ function read(message: GetMessage): ParkedMessage {
 
 /** By code; empty: the broker dead-lettered the message. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  '': 'it was returned too often, or a policy moved it: remove the cause, and retry it',
+  '': 'it was returned too often, or a policy moved it: remove the cause, and retry it; discard what is no command',
   INVALID_WAKE_UP: 'discard it: the sweep handles its timeout',
   INVALID_JSON: 'correct its sender, and discard it',
   UNREADABLE_HEADERS: 'retry it: it is sent without them',

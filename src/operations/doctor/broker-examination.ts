@@ -294,7 +294,7 @@ export class BrokerExamination {
 async function compareExchange(notes: Notes, inspection: BrokerInspection, wanted: ExpectedExchange): Promise<void> {
   const difference = await inspection.exchangeDifference(wanted);
   if (difference === undefined) return;
-  const remedy = `Delete the exchange ${wanted.name}; the service declares it again within a minute.`;
+  const remedy = `Delete the exchange ${wanted.name}, restart an instance, which declares it again, and bind the queues of other programs to it again.`;
   notes.error('exchange-arguments', capitalized(difference), remedy);
 }
 
@@ -333,10 +333,12 @@ class TransportExamination {
     const { client, ladder: options, horizonMs } = this.deps;
     const ladder = new Ladder(client.names, { ...options, horizonMs, queueType: client.options.queueType });
     const missing: string[] = [];
-    for (const name of ladder.exchanges) if (!(await this.inspection.hasExchange(name))) missing.push(name);
-    if (missing.length > 0) return this.missing(missing);
     const like = { type: 'topic', alternateExchange: client.names.parked } as const;
-    for (const name of ladder.exchanges) await compareExchange(this.notes, this.inspection, { name, ...like });
+    for (const name of ladder.exchanges) {
+      if (!(await this.inspection.hasExchange(name))) missing.push(name);
+      else await compareExchange(this.notes, this.inspection, { name, ...like });
+    }
+    if (missing.length > 0) return this.missing(missing);
     const lost: string[] = [];
     for (const { name } of ladder.queues) if (!(await this.inspection.queue(name))) lost.push(name);
     if (lost.length > 0) return this.lost(lost);

@@ -21,7 +21,10 @@ describe('a table for people', () => {
     expect(textTable(['reason'], [['a\n\u001b[31mb']])).toContain('a [31mb\n');
   });
 
-  it('cuts long text', () => {
-    expect(textPairs({ reason: 'x'.repeat(200) })).toBe(`reason  ${'x'.repeat(79)}…\n`);
+  it('cuts long text, but the last column later, because a reason ends with what to do', () => {
+    expect(textPairs({ reason: 'x'.repeat(500) })).toBe(`reason  ${'x'.repeat(399)}…\n`);
+    const table = textTable(['id', 'reason'], [['i'.repeat(100), 'x'.repeat(200)]]);
+    expect(table.split('\n')[2]).toBe(`${'i'.repeat(79)}…  ${'x'.repeat(200)}`);
+    expect(table.split('\n')[1]).toBe(`${'-'.repeat(80)}  ${'-'.repeat(80)}`);
   });
 });
