@@ -68,7 +68,8 @@ export class ClaimPayment {
     if (isKnown && !isSettled) return 'refused';
     const decision = decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
+    if (money.source === 'provider' && !isSettled)
+      await this.store.closeUnmatched(tx, unownedOf(money, same), [order.id]);
     if (decision === 'outranks' && money.isAssigned) {
       await this.found.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
     } else if (isOthersToo(decision, booking, same.handled, isSettled)) {

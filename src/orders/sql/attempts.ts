@@ -282,6 +282,20 @@ export function chargebackSince(schema: string, isItsFailure: string): string {
 }
 
 /**
+ * SQL: the orders that the unmatched money `p` may have kept from ending. OFFSET 0: whatever the planner estimates, first the
+ * few attempts, then their orders.
+ */
+export function keptFromEnding(schema: string): string {
+  return `
+      SELECT DISTINCT o.id FROM p, LATERAL (
+          SELECT p.order_id UNION ALL
+          SELECT a.order_id FROM ${schema}.payment_attempt a
+           WHERE a.provider = p.provider AND a.reference IN (p.reference, p.evidence->>'reference') OFFSET 0) named
+        JOIN ${schema}.orders o ON o.id = named.order_id
+       WHERE p.source = 'provider' AND (o.status = 'CLOSING' OR o.status = 'PENDING' AND o.expires_at <= now())`;
+}
+
+/**
  * SQL: the row p is about what the attempt n holds. If another payment had the reference before, the row has the transaction id
  * instead.
  */

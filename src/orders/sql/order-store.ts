@@ -22,7 +22,9 @@ import {
 } from '../model/order';
 import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
 import { type Transition } from '../model/transition';
-import { ContestedRows, insertPaid, writeAttempts } from './attempts';
+import { paymentTimeout } from '../model/new-order';
+import { TimeoutScheduler } from '../../timeouts';
+import { ContestedRows, insertPaid, keptFromEnding, writeAttempts } from './attempts';
 import { type AttemptWrite, type Money } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
 import {
@@ -49,6 +51,7 @@ export class OrderStore {
     private readonly providers: PaymentProviders,
     private readonly reading: ReadAttempts,
     private readonly keeping: KeepUnmatchedMoney,
+    private readonly scheduler: TimeoutScheduler,
     /** Rows of unmatched money about payments that two orders have. */
     readonly contested: ContestedRows,
   ) {
@@ -155,16 +158,26 @@ export class OrderStore {
   }
 
   /**
-   * Records that this unmatched money is now booked under another name.
+   * Records that this unmatched money is now booked under another name. Others that it kept from ending are decided about.
    *
+   * @param by the orders that book it
    * @throws ChangedMeanwhileError if another transaction has handled some of it since it was read, so that it must not be
    * booked.
    */
-  async closeUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<void> {
+  async closeUnmatched(
+    tx: EntityManager,
+    money: readonly Pick<UnownedMoney, 'id'>[],
+    by: readonly string[],
+  ): Promise<void> {
     if (money.length === 0) return;
     if (!(await this.holdUnmatched(tx, money)))
       throw new ChangedMeanwhileError('a person has settled or assigned the payment');
-    await tx.query(storeSql(this.database).close, [money.map(({ id }) => id)]);
+    const ids = money.map(({ id }) => id);
+    const freed = await tx.query<{ id: string }[]>(storeSql(this.database).close, [ids, by]);
+    await this.scheduler.schedule(
+      freed.map(({ id }) => ({ ...paymentTimeout(id), afterMs: 0 })),
+      { tx },
+    );
   }
 
   /** Locks this unmatched money. False: another transaction has handled some of it since it was read. */
@@ -286,7 +299,9 @@ const storeSql = statements((schema) => ({
   hold: `
       SELECT id FROM ${schema}.unmatched_payment
        WHERE id = ANY($1::uuid[]) AND handling IN ('kept', 'waiting') ORDER BY id FOR NO KEY UPDATE`,
-  close: `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`,
+  close: `
+      WITH p AS (UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[]) RETURNING *)
+      ${keptFromEnding(schema)} AND o.id <> ALL($2::text[])`,
 }));
 
 /** The effect of each status on the stock of an order that enters it. */

@@ -67,7 +67,7 @@ async function adopt(
   // It was registered for another order in the meantime. A person must find out whose it is.
   if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
   // It may have been told under several names.
-  await store.closeUnmatched(tx, [adoptable, ...unownedOf(money, same)]);
+  await store.closeUnmatched(tx, [adoptable, ...unownedOf(money, same)], [order.id]);
   if (isOthersToo(decision, booking, same.handled)) {
     const why = { reason: 'attempt-mismatch', handling: 'kept', now } as const;
     await store.keepUnmatched(tx, [unmatchedFromAttempt(booking.holder, why)]);

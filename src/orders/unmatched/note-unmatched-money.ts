@@ -68,7 +68,8 @@ export class NoteUnmatchedMoney {
     const isNeeded = (one: PaymentNames): boolean =>
       !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
     const told = money.flatMap((one) => unownedOf(one, { unowned }));
-    await this.store.closeUnmatched(tx, told.filter(isNeeded));
+    const ids = asked.map(({ after }) => after.id);
+    await this.store.closeUnmatched(tx, told.filter(isNeeded), ids);
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);

@@ -5,6 +5,7 @@ import { Database, statements, storableText } from '../../database';
 import { BOOKED_SQL, isSameRow, type PaidSource, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
+import { keptFromEnding } from '../sql/attempts';
 import { OTHER_ORDERS } from '../sql/keep-unmatched-money';
 import { type Why } from '../sql/order-transaction';
 
@@ -184,15 +185,9 @@ const unmatchedSql = statements((schema) => {
     countOpen: `
       SELECT count(*)::int AS count FROM (
         SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`,
-    // OFFSET 0: whatever the planner estimates, first the few attempts, then their orders.
     resolve: `
       WITH p AS (UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1 RETURNING *)
-      SELECT DISTINCT o.id FROM p, LATERAL (
-          SELECT p.order_id UNION ALL
-          SELECT a.order_id FROM ${schema}.payment_attempt a
-           WHERE a.provider = p.provider AND a.reference IN (p.reference, p.evidence->>'reference') OFFSET 0) named
-        JOIN ${schema}.orders o ON o.id = named.order_id
-       WHERE p.source = 'provider' AND (o.status = 'CLOSING' OR o.status = 'PENDING' AND o.expires_at <= now())`,
+      ${keptFromEnding(schema)}`,
     reopen: `
       UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`,
     revive: `

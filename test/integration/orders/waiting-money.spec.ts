@@ -119,6 +119,22 @@ describe('confirmed money that came long before an order which registers its ref
     expect([await desk.statusOf(orderId), await desk.statusOf(right)]).toEqual(['CLOSED', 'PAID']);
   });
 
+  it('lets it close once an order that is older than it has got it under another name', async () => {
+    const other = await desk.placed({ attempt: desk.attempt('w-13-other'), paymentWindowMs: 86_400_000 });
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.orders SET created_at = created_at - interval '1 hour' WHERE id = $1`,
+      [other],
+    );
+    await told('w-13', 't-w-13');
+    const orderId = await dueOrder('w-13');
+    await parked(orderId);
+    await told('w-13-other', 't-w-13');
+    expect(await desk.rowsOf('w-13')).toContain('unknown-order adopted');
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect([await desk.statusOf(orderId), await desk.statusOf(other)]).toEqual(['CLOSED', 'PAID']);
+  });
+
   it('pays it once it is assigned to it, also as a part of its price', async () => {
     const [id, part] = [await told('w-6'), await told('w-9')];
     const [orderId, other] = [await dueOrder('w-6'), await dueOrder('w-9')];
