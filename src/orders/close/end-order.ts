@@ -139,7 +139,7 @@ export class EndOrder {
     const why = { by, reason, evidence: { closingReason: 'cancelled' } };
     await this.transaction.amend(tx, order, { closingReason: 'cancelled' }, why);
     // The closing may have been parked because of a part of the price, which is refunded now.
-    await this.transaction.decideNow(tx, order.id);
+    await this.transaction.store.decideNow(tx, order.id);
   }
 
   private async endCancelled(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
@@ -153,7 +153,7 @@ export class EndOrder {
     const { tx, order } = locked;
     const [, ...reminders] = allTimeouts(order);
     await this.transaction.scheduler.cancel(reminders, { tx });
-    await this.transaction.decideNow(tx, order.id);
+    await this.transaction.store.decideNow(tx, order.id);
     await this.write(locked, 'CLOSING', reason, by);
   }
 
@@ -208,7 +208,7 @@ export class EndOrder {
   private async beginClosing({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<void> {
     const [, ...reminders] = allTimeouts(order);
     await this.transaction.scheduler.cancel(reminders, { tx });
-    await this.transaction.decideNow(tx, order.id);
+    await this.transaction.store.decideNow(tx, order.id);
     if (order.status === 'PENDING') {
       const details = { reason: 'operator' };
       const step = transition(order, 'CLOSING', { by, now, reason, closingReason: 'expired', details });

@@ -128,7 +128,7 @@ export class AssignUnmatched {
     const twins = await this.rows.twins(tx, payment.id, 'kept');
     const told = twins.filter(({ orderId }) => orderId !== null && parties.includes(orderId));
     for (const { id } of [payment, ...told])
-      await this.transaction.decideNow(tx, ...(await this.rows.resolve(tx, id, 'adopted', why)));
+      await this.transaction.store.decideNow(tx, ...(await this.rows.resolve(tx, id, 'adopted', why)));
     await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });

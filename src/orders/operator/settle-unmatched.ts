@@ -115,7 +115,7 @@ export class SettleUnmatched {
       if (!isOpen(payment)) return handled(payment);
       for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
         const freed = await this.rows.resolve(found.tx, row.id, 'settled', why);
-        await this.transaction.decideNow(found.tx, ...freed);
+        await this.transaction.store.decideNow(found.tx, ...freed);
         if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
       }
       await this.endRefund(found.tx, payment.id, why.reason);
@@ -209,7 +209,7 @@ export class SettleUnmatched {
     await this.rows.resolve(tx, payment.id, 'adopted', why);
     if (!order) return;
     if (isUndecided(order.status)) {
-      await this.transaction.decideNow(tx, order.id);
+      await this.transaction.store.decideNow(tx, order.id);
       return;
     }
     if (order.status === 'PAID') return;
@@ -240,7 +240,7 @@ export class SettleUnmatched {
 
   /** The money that kept the order from closing, or that would pay it, is gone or back. */
   private async decideAnew({ tx, now, order }: Pick<Found, 'tx' | 'now' | 'order'>): Promise<void> {
-    if (order && (isDue(order, now) || isPaidFor(order))) await this.transaction.decideNow(tx, order.id);
+    if (order && (isDue(order, now) || isPaidFor(order))) await this.transaction.store.decideNow(tx, order.id);
   }
 
   /**

@@ -284,7 +284,7 @@ export class MarkPaid {
   /** The closing may have been parked because this payment was not confirmed. */
   private async decideAnew({ locked: { tx, order }, money }: Report): Promise<void> {
     if (order.status !== 'CLOSING' || money.source !== 'provider') return;
-    await this.transaction.decideNow(tx, order.id);
+    await this.transaction.store.decideNow(tx, order.id);
   }
 
   private async handleUnmatched(

@@ -174,10 +174,13 @@ export class OrderStore {
       throw new ChangedMeanwhileError('a person has settled or assigned the payment');
     const ids = money.map(({ id }) => id);
     const freed = await tx.query<{ id: string }[]>(storeSql(this.database).close, [ids, by]);
-    await this.scheduler.schedule(
-      freed.map(({ id }) => ({ ...paymentTimeout(id), afterMs: 0 })),
-      { tx },
-    );
+    await this.decideNow(tx, ...freed.map(({ id }) => id));
+  }
+
+  /** Makes the timeouts that close the orders due. They decide about the orders as they are then. */
+  async decideNow(tx: EntityManager, ...orderIds: readonly string[]): Promise<void> {
+    const due = orderIds.map((id) => ({ ...paymentTimeout(id), afterMs: 0 }));
+    await this.scheduler.schedule(due, { tx });
   }
 
   /** Locks this unmatched money. False: another transaction has handled some of it since it was read. */

@@ -18,7 +18,6 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 import { OrderStore } from './order-store';
 import { TimeoutScheduler } from '../../timeouts';
 import { Database, statements, storableJson, type Transaction } from '../../database';
-import { paymentTimeout } from '../model/new-order';
 import { type ActionContext, type Transition } from '../model/transition';
 import { ORDER_COLUMNS, type OrderRow, readViews, toOrder } from './order-rows';
 
@@ -144,15 +143,9 @@ export class OrderTransaction {
       if (!order) return missing(tx, now);
       const result = await work({ tx, order, now });
       // After the work, which may cancel or move timeouts: the closing decides immediately what the money means.
-      if (locked.adoptable.length > 0 || isPaidFor(order)) await this.decideNow(tx, orderId);
+      if (locked.adoptable.length > 0 || isPaidFor(order)) await this.store.decideNow(tx, orderId);
       return result;
     });
-  }
-
-  /** Makes the timeouts that close the orders due. They decide about the orders as they are then. */
-  async decideNow(tx: EntityManager, ...orderIds: readonly string[]): Promise<void> {
-    const due = orderIds.map((id) => ({ ...paymentTimeout(id), afterMs: 0 }));
-    await this.scheduler.schedule(due, { tx });
   }
 
   /** Changes a locked order without changing its status. The history gets a row nevertheless. */

@@ -3,7 +3,7 @@ import { type DueTimeout } from '../../../src/timeouts';
 import { until } from '../../support/engine';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
-import { post } from './post-notification';
+import { post, tellPaid } from './post-notification';
 import { dueOf, notified, reconcile, SCHEMA } from './shop';
 
 describe('an order that was purged or erased', () => {
@@ -101,18 +101,7 @@ describe('an order that was purged or erased', () => {
   });
 
   describe('and whose reference a new order uses', () => {
-    const tell = (reference: string, transactionId: string) =>
-      post(desk, {
-        ...{
-          type: 'PAID',
-          reference,
-          amount: 1_999n,
-          currency: 'EUR',
-          paidAt: new Date(),
-          transactionId,
-          evidence: {},
-        },
-      });
+    const tell = (reference: string, transactionId: string) => tellPaid(desk, reference, transactionId);
     const takes = (reference: string, payment?: { transactionId: string }) =>
       post(desk, { type: 'CHARGEBACK', reference, ...payment, amount: 1_999n, currency: 'EUR', evidence: {} });
 

@@ -9,3 +9,9 @@ export async function post({ shop }: Pick<OperatorDesk, 'shop'>, notification: N
   const services = await shop.servicesWith(posting);
   await services.get(HandleWebhook).execute('fake', { headers: {}, rawBody: Buffer.alloc(0) });
 }
+
+/** The provider tells of a payment. */
+export function tellPaid(desk: Pick<OperatorDesk, 'shop'>, reference: string, transactionId: string, amount = 1_999n) {
+  const money = { amount, currency: 'EUR', paidAt: new Date(), transactionId };
+  return post(desk, { type: 'PAID', reference, ...money, evidence: {} });
+}

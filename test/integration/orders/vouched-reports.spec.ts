@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type OperatorDesk, openDesk } from './operator-desk';
-import { post } from './post-notification';
+import { tellPaid } from './post-notification';
 import { settleUntilDone } from './shop';
 
 describe('a report of a payment that its provider has told of before, for no order', () => {
@@ -10,10 +10,8 @@ describe('a report of a payment that its provider has told of before, for no ord
   });
   afterAll(() => desk.shop.database.drop());
 
-  const told = (reference: string, transactionId: string, amount = 1_999n) =>
-    post(desk, {
-      ...{ type: 'PAID', reference, amount, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} },
-    });
+  const told = (reference: string, transactionId: string, amount?: bigint) =>
+    tellPaid(desk, reference, transactionId, amount);
   /** Without the id that the provider has for it. */
   const report = (orderId: string, reference: string) =>
     desk.shop.markPaid.execute({ orderId, ...desk.attempt(reference), amount: 1_999, currency: 'EUR' });

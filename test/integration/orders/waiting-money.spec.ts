@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { post } from './post-notification';
+import { tellPaid } from './post-notification';
 import { SCHEMA, settleUntilDone } from './shop';
 
 describe('confirmed money that came long before an order which registers its reference', () => {
@@ -12,8 +12,7 @@ describe('confirmed money that came long before an order which registers its ref
 
   /** Told an hour ago. */
   const told = async (reference: string, transactionId = `t-${reference}`): Promise<string> => {
-    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId };
-    await post(desk, { type: 'PAID', reference, ...money, evidence: {} });
+    await tellPaid(desk, reference, transactionId);
     const [rows] = await desk.shop.dataSource.query<[{ id: string }[]]>(
       `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour'
         WHERE evidence->>'transactionId' = $1 RETURNING id`,
