@@ -36,8 +36,8 @@ export interface CampaignOptions {
 export const USAGE = `npm run suite -- faults [OPTIONS]
   --transport T    ladder (default), delayed-exchange, none
   --queue-type T   quorum (default), classic
-  --orders N       20000
-  --faults N       300, spread over the time that the orders take
+  --orders N       20000, and more until the last fault is over
+  --faults N       300, spread over the time that N orders take
   --rate N         orders per second: 36, which two cores bear
   --instances N    processes of the service: 2
   --seed N         repeats a run

@@ -139,11 +139,12 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
     say(`${seconds(beganAt)}: ${log.faults.length} faults, ${events.count} events, ${memory} MB${failed}`);
   }, SAY_EVERY_MS);
   try {
+    const faults = injectFaults(plan, { stage, link, signal }, log);
     const streaming = driveStream({
       ...{ seed, orders, rate, shop, link, simulator: stage.simulator, signal },
-      isBrokerDead: options.isBrokerDead,
+      ...{ faults, isBrokerDead: options.isBrokerDead },
     });
-    const [stream] = await Promise.all([streaming, injectFaults(plan, { stage, link, signal }, log)]);
+    const [stream] = await Promise.all([streaming, faults]);
     return stream;
   } finally {
     clearInterval(progress);

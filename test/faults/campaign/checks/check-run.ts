@@ -18,7 +18,6 @@ import { Verdict } from './verdict';
 
 interface Sources {
   readonly seed: number;
-  readonly orders: number;
   readonly stage: Stage;
   readonly stream: StreamResult;
   readonly events: EventRecord;
@@ -89,8 +88,8 @@ export async function checkRun(sources: Sources): Promise<Findings> {
 }
 
 /** Every order was either accepted or is among the refusals. */
-function checkUnplaced({ orders, stream }: Sources, verdict: Verdict): void {
-  const lost = orders - stream.accepted.size - stream.refusals.length;
+function checkUnplaced({ stream }: Sources, verdict: Verdict): void {
+  const lost = stream.placed - stream.accepted.size - stream.refusals.length;
   if (lost > 0) verdict.add('refused', `${lost} orders were neither accepted nor refused`);
 }
 

@@ -89,6 +89,7 @@ const ALONE: readonly FaultKind[] = [
 
 /** Faults of one lane wait for each other: one cannot kill what is dead already. */
 const LANES: readonly (readonly FaultKind[])[] = [
+  ['kill-instance', 'crash-point', 'freeze-short', 'freeze-beyond-lease', 'freeze-long'],
   [
     ...(['kill-database', 'restart-database', 'read-only-failover', 'connection-limit'] as const),
     // The rows of the other one have no place on a full disk.

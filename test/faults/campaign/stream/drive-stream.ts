@@ -8,7 +8,10 @@ import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, UNIT_AMOUNT } from 
 
 interface Stream {
   readonly seed: number;
+  /** At least. */
   readonly orders: number;
+  /** More orders come until it resolves, so that no fault falls upon a service without work. */
+  readonly faults: Promise<void>;
   /** Orders per second. */
   readonly rate: number;
   readonly shop: ShopCaller;
@@ -21,11 +24,16 @@ interface Stream {
 
 /** What the shops have seen. */
 export interface StreamResult {
+  /** How many orders they tried to place. */
+  readonly placed: number;
   /** Numbers of the orders whose placing was accepted, or confirmed by the broker: these must end. */
   readonly accepted: ReadonlySet<number>;
   /** Anything a shop was refused that it should not have been. */
   readonly refusals: readonly string[];
 }
+
+/** Faults that wait for each other may take longer than the orders; a fault that never ends shall not keep the run. */
+const MOST_TIMES = 3;
 
 /** What a buyer may hear when he is too late. */
 const TOO_LATE = new Set(['ORDER_EXPIRED', 'ORDER_NOT_CANCELLABLE', 'ORDER_NOT_PENDING', 'DEADLINE_OUT_OF_RANGE']);
@@ -35,8 +43,12 @@ export async function driveStream(stream: Stream): Promise<StreamResult> {
   const accepted = new Set<number>();
   const refusals: string[] = [];
   const running = new Set<Promise<void>>();
+  let areFaultsOver = false;
+  const stop = (): boolean => (areFaultsOver = true);
+  void stream.faults.then(stop, stop);
   const beganAt = performance.now();
-  for (let number = 0; number < stream.orders; number += 1) {
+  let number = 0;
+  for (; number < stream.orders || (!areFaultsOver && number < stream.orders * MOST_TIMES); number += 1) {
     const wait = beganAt + (number * 1_000) / stream.rate - performance.now();
     if (wait > 1) await sleep(wait, undefined, { signal: stream.signal });
     const one = playOrder(stream, number, accepted)
@@ -49,7 +61,7 @@ export async function driveStream(stream: Stream): Promise<StreamResult> {
     running.add(one);
   }
   await Promise.all(running);
-  return { accepted, refusals };
+  return { placed: number, accepted, refusals };
 }
 
 async function playOrder(stream: Stream, number: number, accepted: Set<number>): Promise<void> {
