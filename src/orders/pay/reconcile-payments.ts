@@ -12,7 +12,7 @@ import {
 import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding, waitForProviders } from '../model/findings';
-import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS, paymentTimeout } from '../model/new-order';
+import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../model/new-order';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,
@@ -74,9 +74,9 @@ export class ReleaseClaims {
    * deadline, or by the payment watch of an order that has ended. An order that is PAID stays PAID; a person was told.
    */
   async execute(order: LockedOrder, { tx, by, now }: LockedContext): Promise<LockedOrder> {
-    const lost = await this.lostBy(order, tx);
+    const { lost, holders } = await this.lostBy(order, tx);
     if (lost.length === 0) return order;
-    const { store, scheduler } = this.transaction;
+    const { store } = this.transaction;
     const attempts = order.attempts.map((one) => (lost.includes(one) ? released(order.status, one) : one));
     const changed = attempts.filter((one) => !order.attempts.includes(one));
     const evidence = { lost: lost.map(({ provider, reference }) => ({ provider, reference })) };
@@ -87,20 +87,28 @@ export class ReleaseClaims {
       ...(await this.transaction.amend(tx, order, {}, { by, reason: REASON, evidence })),
       attempts,
     };
-    if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
-    else await this.watch.begin(tx, [after], now, by.traceparent);
+    // The claim may have kept the others from returning a part of their price.
+    const decidesAnew = isUndecided(order.status) ? [order.id, ...holders] : holders;
+    await store.decideNow(tx, ...decidesAnew);
+    if (!isUndecided(order.status)) await this.watch.begin(tx, [after], now, by.traceparent);
     return after;
   }
 
-  private async lostBy(order: LockedOrder, tx: EntityManager): Promise<readonly PaymentAttempt[]> {
+  /** `holders`: the orders that have these payments. */
+  private async lostBy(
+    order: LockedOrder,
+    tx: EntityManager,
+  ): Promise<{ lost: readonly PaymentAttempt[]; holders: readonly string[] }> {
+    const none = { lost: [], holders: [] };
     const claims = order.attempts.filter(isClaim);
-    if (claims.length === 0) return [];
+    if (claims.length === 0) return none;
     const contested = await this.transaction.store.contested.lostBy(tx, order.id);
     const named = claims.filter((claim) => contested.some((key) => isSameAttempt(key, claim)));
-    if (named.length === 0) return [];
+    if (named.length === 0) return none;
     const { attempts } = await this.transaction.store.samePayments(tx, named);
     const holders = attempts.filter((one) => one.orderId !== order.id && one.registered && isBooked(one));
-    return named.filter((claim) => holders.some((holder) => isSamePayment(holder, claim)));
+    const lost = named.filter((claim) => holders.some((holder) => isSamePayment(holder, claim)));
+    return { lost, holders: [...new Set(holders.map(({ orderId }) => orderId))] };
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { tellPaid } from './post-notification';
-import { SCHEMA, settleUntilDone } from './shop';
+import { reconcile, SCHEMA, settleUntilDone } from './shop';
 
 describe('confirmed money that came long before an order which registers its reference', () => {
   let desk: OperatorDesk;
@@ -26,8 +26,8 @@ describe('confirmed money that came long before an order which registers its ref
     return orderId;
   };
   /** The engine parks its timeout. */
-  const parked = async (orderId: string): Promise<void> => {
-    const reason = expect.stringContaining('waits for a person') as string;
+  const parked = async (orderId: string, sentence = 'waits for a person'): Promise<void> => {
+    const reason = expect.stringContaining(sentence) as string;
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'park', reason }]);
     expect(['PENDING', 'CLOSING']).toContain(await desk.statusOf(orderId));
     await desk.endTimeoutsOf(orderId);
@@ -155,4 +155,25 @@ describe('confirmed money that came long before an order which registers its ref
     const outcomes = await settleUntilDone(desk.shop, orders);
     expect(outcomes.map(({ type }) => type)).toEqual(['park', 'done', 'done']);
   });
+
+  it.each(['before', 'after'])(
+    'goes back as an assigned part of the price, if this is decided %s the claim of another order ends',
+    async (when) => {
+      const name = `w-14-${when}`;
+      const claimant = await desk.placed({ attempt: desk.attempt(`${name}-claim`) });
+      const claim = { orderId: claimant, ...desk.attempt(`${name}-claim`), amount: 1_999, currency: 'EUR' };
+      await desk.shop.markPaid.execute({ ...claim, transactionId: `t-${name}` });
+      const orderId = await dueOrder(name);
+      await tellPaid(desk, name, `t-${name}`, 500n);
+      await parked(orderId, 'paid 500 EUR');
+      const [row] = await desk.openOf(name);
+      const assignment = { id: row?.id ?? '', orderId, reason: 'the receipt names it' };
+      expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ outcome: 'assigned' });
+      if (when === 'before') await parked(orderId, 'paid 500 EUR');
+      await reconcile(desk.shop, claimant);
+      expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+      expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+      expect(await desk.statusOf(orderId)).toBe('REFUNDING');
+    },
+  );
 });
