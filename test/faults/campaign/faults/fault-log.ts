@@ -26,6 +26,13 @@ export class FaultLog {
     return fault;
   }
 
+  /** Those that are not over, as `kind seconds`. */
+  active(): string[] {
+    const now = Date.now();
+    const active = this.faults.filter(({ endedAt }) => endedAt > now);
+    return active.map(({ kind, beganAt }) => `${kind} ${Math.round((now - beganAt) / 1_000)}`);
+  }
+
   counts(): Map<FaultKind, number> {
     const counts = new Map<FaultKind, number>();
     for (const { kind } of this.faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
