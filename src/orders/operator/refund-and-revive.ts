@@ -22,6 +22,7 @@ import {
   type LockedOrder,
   isBooked,
   isErasedAttempt,
+  isSameAttempt,
   isSamePayment,
 } from '../model/order';
 import { paymentTimeout, accountOf } from '../model/new-order';
@@ -193,7 +194,8 @@ type ManualRefundDecision =
   | { readonly type: 'refuse'; readonly refusal: ManualRefundRefusal };
 
 function findPayment({ attempts }: Pick<LockedOrder, 'attempts'>, names: PaymentNames): PaymentAttempt | undefined {
-  return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+  const other = attempts.find((one) => one.status === 'DUPLICATE' && isSameAttempt(one, names));
+  return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, other ?? names));
 }
 
 /** Pure: decides whether an operator may refund this payment of a locked order. */

@@ -39,6 +39,10 @@ describe('a manual refund', () => {
     expect(decideManualRefund(reported, A1)).toMatchObject({ refusal: { code: 'PAYMENT_NOT_CONFIRMED' } });
     const named = order({ status: 'CLOSED', attempts: [paid({ reference: 'session', transactionId: 'a-1' })] });
     expect(decideManualRefund(named, A1)).toMatchObject({ type: 'refund', attempt: { reference: 'session' } });
+    const other = attempt({ reference: 'a-1', status: 'DUPLICATE', transactionId: 't-1' });
+    const held = paid({ reference: 'intent', transactionId: 't-1' });
+    const both = order({ status: 'CLOSED', attempts: [other, held] });
+    expect(decideManualRefund(both, A1)).toMatchObject({ type: 'refund', attempt: { reference: 'intent' } });
   });
 
   it('is refused for a payment whose reference was erased, because its provider knows no other', () => {
