@@ -12,11 +12,14 @@ interface Habits {
   /** Longer than the service is ever away. */
   readonly patienceMs: number;
   readonly requestLimitMs: number;
+  /** Before the second try; each further pause is twice as long, up to `MOST_PAUSES` times the first one. */
   readonly pauseMs: number;
   /** Answers with such a status are not taken for one. */
   readonly isTemporary: (status: number) => boolean;
   readonly signal: AbortSignal;
 }
+
+const MOST_PAUSES = 16;
 
 /** A shop that asks one process of the service after the other until one answers: every request is idempotent. */
 export class ShopCaller {
@@ -28,13 +31,14 @@ export class ShopCaller {
   async send(method: string, path: string, body: unknown): Promise<Answer> {
     const { patienceMs, pauseMs, signal } = this.habits;
     const endsAt = performance.now() + patienceMs;
-    for (;;) {
+    for (let pauses = 1; ; pauses = Math.min(pauses * 2, MOST_PAUSES)) {
       const answer = await this.tryOnce(method, path, body);
       if (typeof answer !== 'string') return answer;
       if (performance.now() > endsAt) {
         throw new RunError(`${method} ${path} got no answer for ${patienceMs / 1_000} s: ${answer}`);
       }
-      await sleep(pauseMs, undefined, { signal });
+      // A thousand shops that wait for one service must not keep it busy with their questions.
+      await sleep(pauseMs * pauses * (0.5 + Math.random() / 2), undefined, { signal });
     }
   }
 
@@ -46,7 +50,8 @@ export class ShopCaller {
     if (url === undefined) return 'no process runs';
     const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(requestLimitMs)]);
+      // Not together with `signal`: Node 20 keeps each such pair for as long as that one lives.
+      const limit = AbortSignal.timeout(requestLimitMs);
       const response = await fetch(url + path, { method, headers, body: JSON.stringify(body), signal: limit });
       const text = await response.text();
       if (response.ok) return { type: 'accepted' };
