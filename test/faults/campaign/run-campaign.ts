@@ -135,7 +135,7 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const progress = setInterval(() => {
     const memory = Math.round(process.memoryUsage().rss / 1_048_576);
     // A fault that could not be undone may keep the run from its end, so it is told at once.
-    const failed = log.failures.map((failure) => `; FAILED ${failure}`).join('');
+    const failed = log.failures.map((failure) => `; FAILED ${failure.split('\n', 1).join('')}`).join('');
     // A fault that does not end keeps those that wait for it from beginning.
     const active = log.active().join(', ');
     say(`${seconds(beganAt)}: ${log.faults.length} faults (${active}), ${events.count} events, ${memory} MB${failed}`);
