@@ -115,7 +115,6 @@ export class ManualAckConsumer {
 
   private async open(channel: Channel, model: ChannelModel): Promise<void> {
     if (this.isUnavailable && !(await this.deps.serves())) throw new QueueUnavailableError(this.deps.queue, CONSUME_MS);
-    this.isUnavailable = false;
     await this.deps.prepare(channel, model);
     await channel.prefetch(this.deps.prefetch);
     if (!this.isStopped && !this.isSuspended) await this.consume(channel);
@@ -127,11 +126,12 @@ export class ManualAckConsumer {
     // Chosen here and therefore known immediately, so that a cancel can follow before consume is answered.
     const consumerTag = randomUUID();
     this.consumerTag = consumerTag;
+    // Until it is answered: a quorum queue without its process ends the connection, with all its consumers (3.10.8: 541).
+    this.isUnavailable = true;
     const consuming = channel.consume(this.deps.queue, onMessage, { noAck: false, consumerTag }).then(() => true);
-    if (!(await withTimeout(this.clock, CONSUME_MS, consuming, false))) {
-      this.isUnavailable = true;
+    if (!(await withTimeout(this.clock, CONSUME_MS, consuming, false)))
       throw new QueueUnavailableError(this.deps.queue, CONSUME_MS);
-    }
+    this.isUnavailable = false;
     // Stopped or suspended while the channel was being opened, where cancel() could not reach it.
     if (this.isStopped || this.isSuspended) await channel.cancel(consumerTag);
   }

@@ -10,8 +10,11 @@ const names = new TopologyNames('order-timeout.v1');
 const HEALTHY = names.workQueue('healthy');
 const SICK = names.workQueue('sick');
 
-/** A broker that is killed right after a quorum queue was declared leaves it without a leader (3.10.8: 5 of 5). */
-describe('a work queue without a leader', () => {
+/**
+ * A broker that is killed right after a quorum queue was declared leaves it without a leader (3.10.8: 5 of 5), which answers
+ * nobody, or without its process, which ends each connection that wants to consume it.
+ */
+describe.each(['leader', 'process'])('a work queue without its %s', (missing) => {
   let broker: OwnBroker;
   let direct: ChannelModel;
   let client: RabbitClient;
@@ -22,7 +25,7 @@ describe('a work queue without a leader', () => {
     const say = (message: unknown): void => void said.push(String(message));
     Logger.overrideLogger({ log: () => undefined, warn: say, error: say });
     broker = await OwnBroker.open({ profile: 'plain' });
-    await declareAndKill();
+    await declareAndBreak();
     direct = await connect(broker.amqpUrl);
     client = new RabbitClient(resolveRabbitOptions({ urls: [broker.amqpUrl] }), new SystemClock());
   });
@@ -34,7 +37,7 @@ describe('a work queue without a leader', () => {
     Logger.overrideLogger(false);
   });
 
-  async function declareAndKill(): Promise<void> {
+  async function declareAndBreak(): Promise<void> {
     const connection = await connect(broker.amqpUrl);
     connection.on('error', () => undefined);
     const channel = await connection.createChannel();
@@ -43,6 +46,10 @@ describe('a work queue without a leader', () => {
     const others = [...Array(10).keys()].map((n) => names.workQueue(`other-${n}`));
     for (const queue of [HEALTHY, ...others, SICK]) {
       await channel.assertQueue(queue, { durable: true, arguments: workQueueArguments('quorum', names) });
+    }
+    if (missing === 'process') {
+      await broker.stopQueue(SICK);
+      return connection.close();
     }
     await broker.kill();
     await broker.start();
@@ -66,6 +73,7 @@ describe('a work queue without a leader', () => {
     client.start();
     const isTold = (): boolean => said.some((line) => line.includes('QUEUE_UNAVAILABLE') && line.includes(SICK));
     await until(isTold, 25_000);
+    await until(() => healthy.isConsuming);
     expect([client.isUp, healthy.isConsuming, sick.isConsuming]).toEqual([false, true, false]);
 
     const channel = await direct.createChannel();

@@ -139,6 +139,11 @@ export class OwnBroker extends OwnServer {
     await this.onQueue(name, 'catch sys:resume(Pid)');
   }
 
+  /** Ends the process of a quorum queue, as a crash of the broker at a bad moment does; nothing starts it again. */
+  async stopQueue(name: string): Promise<void> {
+    await this.onQueue(name, 'ra:stop_server(quorum_queues, Pid)');
+  }
+
   /** Messages in the queue, those that somebody has and has not settled included; 0 if there is no such queue. */
   async messagesIn(name: string): Promise<number> {
     // The totals that a quorum queue reports are up to 5 s old.
