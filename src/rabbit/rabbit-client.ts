@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
-import { type Clock, withTimeout } from '../clock';
+import { type Clock, PollingLoop, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { BrokerInspection, onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
@@ -22,6 +22,9 @@ interface ConsumeRequest {
 
 /** Limit for the broker's answer to each close, once all work is finished. */
 const CLOSE_MS = 700;
+
+/** For this long, somebody else's publisher may miss an exchange that this service only consumes from. */
+const UPKEEP_MS = 60_000;
 
 const UNREADABLE_HEADERS: ParkReason = {
   code: 'UNREADABLE_HEADERS',
@@ -49,6 +52,7 @@ export class RabbitClient {
   private readonly consumers: ManualAckConsumer[] = [];
   private readonly requests: ConsumeRequest[] = [];
   private readonly beforeWakeUps: Declare[] = [];
+  private readonly upkeep: PollingLoop;
 
   constructor(
     readonly options: ResolvedRabbitOptions,
@@ -67,6 +71,8 @@ export class RabbitClient {
     this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
     const isThere = async (queue: string) => queueExists(this.publishing.model, queue);
     this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock, isThere);
+    const intervalMs = (): number => UPKEEP_MS;
+    this.upkeep = new PollingLoop(clock, { name: 'topology', runOnce: () => this.declareAgain(), intervalMs });
   }
 
   /** False: there is no broker, and none is ever connected to. */
@@ -81,6 +87,7 @@ export class RabbitClient {
     // Without declarations, no wake-ups are published.
     if (this.beforeWakeUps.length > 0) this.waking.start();
     this.consuming.start();
+    this.upkeep.start();
   }
 
   /** Runs before the first wake-up of every connection. Register it before `start`. */
@@ -146,6 +153,8 @@ export class RabbitClient {
 
   /** Waits for open confirms for at most `ms`. A broker that does not respond adds two seconds. */
   async close(ms = this.options.confirmTimeoutMs): Promise<void> {
+    // Not awaited: a broker that does not respond keeps it until the connection is closed.
+    void this.upkeep.stop();
     const publishers = [this.publisher, this.replyPublisher, this.wakeUpPublisher];
     await Promise.all(publishers.map((publisher) => publisher.close(ms, CLOSE_MS)));
     const connections = [this.publishing, this.waking, this.consuming];
@@ -177,6 +186,12 @@ export class RabbitClient {
     } finally {
       await channel.close().catch(() => undefined);
     }
+  }
+
+  /** Exchanges that somebody has deleted while no connection was lost. A refusal is logged when a connection opens. */
+  private async declareAgain(): Promise<false> {
+    if (this.publisher.isReady) await this.declare(this.publishing, []).catch(() => undefined);
+    return false;
   }
 
   /** Queues whose consumers go on do not notice that their exchange, and with it their binding, was deleted. */

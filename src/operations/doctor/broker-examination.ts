@@ -197,7 +197,8 @@ export class BrokerExamination {
     }
     if (missing.length === 0) return true;
     const seen = `The broker has no exchange ${missing.join(', ')}.`;
-    const remedy = 'Start an instance, or restart one: it declares them (docs/runbook.md, "Broker data gone").';
+    const remedy =
+      'Start an instance. One that runs declares them within a minute (docs/runbook.md, "Broker data gone").';
     this.notes.error('exchange-missing', seen, remedy);
     return false;
   }

@@ -12,6 +12,7 @@ import {
 } from '../../../src/rabbit';
 import { declareCommandQueue } from '../../../src/rabbit/declare-topology';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { ManualClock } from '../../support/manual-clock';
 import { until } from '../../support/until';
 
 const names = new TopologyNames('p.v1');
@@ -119,6 +120,20 @@ describe('an exchange that somebody deletes', () => {
     await until(() => client.publisher.isReady);
     await client.publisher.publish([{ ...publication, body: Buffer.from('found') }]);
     expect(await delivered).toBe('found');
+    await client.close();
+  });
+
+  it('is declared again within a minute, also if only others publish to it', async () => {
+    const clock = new ManualClock();
+    const options = resolveRabbitOptions({ urls: [vhost.url], prefix: names.prefix, queueType: 'classic' });
+    const client = new RabbitClient(options, clock);
+    client.start();
+    await until(() => client.isUp);
+    await deleteExchange(names.commands);
+    clock.advance(60_000);
+    await until(() => warnings.length > 0);
+    expect(warnings).toEqual([expect.stringMatching(/"p\.v1\.commands" was deleted/)]);
+    await connection.createChannel().then((channel) => channel.checkExchange(names.commands));
     await client.close();
   });
 });
