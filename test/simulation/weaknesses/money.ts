@@ -129,8 +129,8 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/pay/reconcile-payments.ts',
-        'const lost = await this.lostBy(order, tx);',
-        'const lost = (await this.lostBy(order, tx)).slice(0, 0);',
+        'if (lost.length === 0) return order;',
+        'if (lost.length >= 0) return order;',
       ),
     ],
   },
