@@ -139,9 +139,14 @@ export class OwnBroker extends OwnServer {
     await this.onQueue(name, 'catch sys:resume(Pid)');
   }
 
-  /** Ends the process of a quorum queue, as a crash of the broker at a bad moment does; nothing starts it again. */
-  async stopQueue(name: string): Promise<void> {
-    await this.onQueue(name, 'ra:stop_server(quorum_queues, Pid)');
+  /** Ends the process of a quorum queue, as a crash of the broker at a bad moment does. @returns whether there is one */
+  async stopQueue(name: string): Promise<boolean> {
+    return (await this.onQueue(name, 'catch ra:stop_server(quorum_queues, Pid)')) === 'ok';
+  }
+
+  async startQueue(name: string): Promise<void> {
+    // Fails if it was deleted or runs again.
+    await this.onQueue(name, 'catch ra:restart_server(quorum_queues, Pid)');
   }
 
   /** Messages in the queue, those that somebody has and has not settled included; 0 if there is no such queue. */

@@ -21,15 +21,19 @@ const PATIENCE_MS = 60_000;
 /** A quorum queue of 3.10 whose broker is killed just after declaring it may stay without a leader for good. */
 const DECLARED_MS = 5_000;
 
-/** One queue's process answers nobody, while the broker is up: of wake-ups that wait, or of those that are due. */
+/** One queue's process answers nobody, or is gone, while the broker is up: of wake-ups that wait, or of those that are due. */
 export const suspendQueue: Fault = async ({ stage, signal }, random, entry) => {
   const names = stage.transport === 'ladder' && random.next() < 0.5 ? ladderQueues() : WAKE_UP_KINDS.map(workQueue);
   const name = `${stage.prefix}.${names[random.between(0, names.length - 1)]}`;
   const ms = random.between(3_000, 20_000);
-  const isThere = await stage.broker.suspendQueue(name);
-  entry.says = isThere ? `${name} for ${ms} ms` : `${name} is not there`;
+  const { broker } = stage;
+  // Only a quorum queue outlives its process.
+  const isStopped = random.next() < 0.5 && (await broker.stopQueue(name));
+  const isThere = isStopped || (await broker.suspendQueue(name));
+  entry.says = isThere ? `${name} ${isStopped ? 'ended' : 'suspended'} for ${ms} ms` : `${name} is not there`;
   if (!isThere) return;
-  await sleep(ms, undefined, { signal }).finally(() => stage.broker.resumeQueue(name));
+  const mend = (): Promise<void> => (isStopped ? broker.startQueue(name) : broker.resumeQueue(name));
+  await sleep(ms, undefined, { signal }).finally(mend);
 };
 
 /** Wake-ups vanish while the broker, the connection and every queue with a consumer are fine. */
