@@ -26,7 +26,8 @@ export interface BrokerPlace {
   readonly libraryFolders: readonly string[];
 }
 
-/** Somebody else may have killed it just now, and starts it again. */
+/** Somebody else may have killed it just now, and starts it again; until it has its tables, every look-up in them exits. */
+const IS_DOWN = /\{badrpc,(nodedown|\{EXIT)/;
 const DOWN_MS = 60_000;
 const PAUSE_MS = 1_000;
 
@@ -40,7 +41,7 @@ export async function evalOnBroker(place: BrokerPlace, expressions: string): Pro
     try {
       return await evalOnce(place, expressions);
     } catch (error) {
-      if (!String(error).includes('{badrpc,nodedown}') || performance.now() > endsAt) throw error;
+      if (!IS_DOWN.test(String(error)) || performance.now() > endsAt) throw error;
       await sleep(PAUSE_MS);
     }
   }
