@@ -258,8 +258,11 @@ export function waitForProviders(
 ): Wait | undefined {
   const waits = findings.flatMap((found): Wait[] => {
     const { provider, reference, finding } = found;
-    const isReported = order.attempts.some((attempt) => isUnconfirmed(attempt) && isSameRow(attempt, found));
-    if (finding.type !== 'UNKNOWN' && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
+    const attempt = order.attempts.find((one) => isSameRow(one, found));
+    const isReported = attempt !== undefined && isUnconfirmed(attempt);
+    // Another process may have the provider. Nobody has that of a mere report, such as of cash.
+    const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true;
+    if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });

@@ -1,7 +1,19 @@
 import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
-import { dueOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop, timeoutsOf } from './shop';
+import {
+  dueOf,
+  fill,
+  newOrder,
+  openShop,
+  reconcile,
+  runOnce,
+  SCHEMA,
+  settleUntilDone,
+  type Shop,
+  timeoutsOf,
+} from './shop';
 
 const HOUR = 3_600_000;
 
@@ -90,6 +102,51 @@ describe('the look-up of payments', () => {
     await reconcile(shop, id);
     expect(callsOf('needed')).toEqual(['query']);
     expect(await statusOf(id)).toBe('PAID');
+  });
+
+  describe('in a process that does not have its provider', () => {
+    /** As during a deployment that adds a provider. */
+    const withoutProvider = async (id: string) => {
+      const handler = (await shop.servicesWith()).get(ReconcilePayments);
+      return runOnce(shop, handler, dueOf(id, { kind: PAYMENT_RECONCILIATION }));
+    };
+
+    it('is left to another process, as that of a closed order', async () => {
+      const id = await placed({ attempt: attempt('elsewhere'), paymentWindowMs: 0 });
+      await settleUntilDone(shop, [id]);
+      shop.provider.paid('elsewhere');
+      const counted = {
+        type: 'retry',
+        counted: true,
+        reason: expect.stringContaining('no payment provider') as string,
+      };
+      expect(await withoutProvider(id)).toMatchObject(counted);
+      expect(await reconcile(shop, id)).toEqual({ type: 'done' });
+      expect(await statusOf(id)).toBe('PAID');
+    });
+
+    it('says nothing about a reported payment that came too late', async () => {
+      const id = await placed({ attempt: attempt('unasked'), paymentWindowMs: 0 });
+      await shop.cancel.execute({ orderId: id });
+      await settleUntilDone(shop, [id]);
+      await report(id, 'unasked');
+      await withoutProvider(id);
+      expect(await shop.unmatched.list({ limit: 1_000 })).not.toContainEqual(
+        expect.objectContaining({ reference: 'unasked', handling: 'kept' }),
+      );
+    });
+
+    it('is over if only a report names the provider, as for cash', async () => {
+      const id = await placed();
+      await shop.markPaid.execute({
+        orderId: id,
+        provider: 'cash',
+        reference: 'receipt',
+        amount: 1_999,
+        currency: 'EUR',
+      });
+      expect(await withoutProvider(id)).toEqual({ type: 'done' });
+    });
   });
 
   it('of many orders does not deadlock with another batch that has the same goods in the opposite order', async () => {
