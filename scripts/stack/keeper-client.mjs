@@ -65,6 +65,12 @@ export async function ensureKeeper({ signal } = {}) {
   });
 }
 
+/** A clone was moved while its servers ran: their keeper notices that it is gone, and stops them. @param {AbortSignal} [signal] */
+export async function formerKeeperEnds(signal) {
+  const keeper = /** @type {StackState | undefined} */ (readJson(stateFile()))?.keeper;
+  await waitUntil(() => !isAlive(keeper), { limitMs: stopLimitMs, signal });
+}
+
 /**
  * @param {import('./supervisor.mjs').ServerSpec} spec
  * @param {{ signal?: AbortSignal | undefined }} [options]

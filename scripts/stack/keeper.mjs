@@ -1,8 +1,10 @@
 // Owns the private servers of one clone, so that they outlive the run that asked for them and serve the next,
 // and so that nothing is left when the last user is gone, even by `kill -9`.
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastLines } from '../setup/files.mjs';
 import { tryLock } from '../setup/lock.mjs';
+import { stackDirectory } from '../setup/paths.mjs';
 import { identify } from '../setup/processes.mjs';
 import { messageOf } from '../setup/errors.mjs';
 import {
@@ -92,12 +94,12 @@ function announceStop() {
   writeState(state);
 }
 
-/** Somebody deleted .stack, or another keeper took over. */
-const isDisowned = () => readState()?.keeper.pid !== process.pid;
+/** Somebody deleted .stack or moved the clone, or another keeper took over. To read would make the folder again. */
+const isDisowned = () => !existsSync(stackDirectory) || readState()?.keeper.pid !== process.pid;
 
 async function keep() {
   writeState(state);
-  for (let poll = 1; !shouldStop; poll += 1) {
+  for (let poll = 1; !shouldStop && existsSync(stackDirectory); poll += 1) {
     takeRequests();
     if (poll % pollsPerUserCheck === 0) {
       if (isDisowned()) return;

@@ -1,12 +1,12 @@
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { readJson, writeJson } from '../setup/files.mjs';
 import { withLock } from '../setup/lock.mjs';
 import { openFolder, repository, stackFolder } from '../setup/paths.mjs';
 import { say, showProgress } from '../setup/progress.mjs';
 import { run, together } from '../setup/processes.mjs';
 import { obtainDelayedExchange } from './delayed-exchange.mjs';
-import { ensureKeeper, readyServer, registerUser, requestServer } from './keeper-client.mjs';
+import { ensureKeeper, formerKeeperEnds, readyServer, registerUser, requestServer } from './keeper-client.mjs';
 import { findFreeBlock, isBlockFree, passwords, serverHome } from './place.mjs';
 import { obtainPostgres, postgresServer } from './postgres.mjs';
 import { obtainRabbitmq, rabbitmqServer } from './rabbitmq.mjs';
@@ -133,16 +133,20 @@ export function ensurePrivateServers(names, { signal } = {}) {
 
 /**
  * A copied clone has a copy of the data too, taken while the original may have written: neither server would trust it.
- * A moved one keeps its data.
+ * A moved one keeps its data, also if there is another clone at its former place.
  *
  * @param {string} folder
+ * @param {AbortSignal} [signal]
  */
-function claimData(folder) {
+export async function claimData(folder, signal) {
   const marker = join(folder, 'clone.json');
-  const owner = /** @type {{ clone?: string } | undefined} */ (readJson(marker))?.clone ?? repository;
-  if (owner !== repository && existsSync(join(owner, '.stack'))) {
-    say(`This clone was copied from ${owner}: it starts with empty data.`);
-    rmSync(folder, { recursive: true, force: true });
+  const ownerOf = (/** @type {string} */ path) => /** @type {{ clone?: string } | undefined} */ (readJson(path))?.clone;
+  const owner = ownerOf(marker) ?? repository;
+  if (owner !== repository) {
+    if (ownerOf(join(owner, relative(repository, marker))) === owner) {
+      say(`This clone was copied from ${owner}: it starts with empty data.`);
+      rmSync(folder, { recursive: true, force: true });
+    } else await formerKeeperEnds(signal);
   }
   openFolder(folder);
   writeJson(marker, { clone: repository });
@@ -152,7 +156,7 @@ function claimData(folder) {
 async function startMissing(names, signal) {
   const { home, movedBecause } = serverHome();
   if (movedBecause) say(`The servers live in ${home} and not in this clone: ${movedBecause}.`);
-  claimData(join(home, 'data'));
+  await claimData(join(home, 'data'), signal);
   // First, because it ends what a killed keeper left on the ports.
   await ensureKeeper({ signal });
   // One after the other: two servers must not find the same free block.

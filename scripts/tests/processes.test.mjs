@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -103,6 +103,24 @@ test('a copied clone does not touch the servers of the original', { skip: onWind
   } finally {
     original.kill('SIGKILL');
   }
+});
+
+test('a moved clone keeps its data, a copied one does not', { skip: onWindows }, async () => {
+  const [former, now] = [join(folder, 'former'), join(folder, 'now')];
+  cpSync(join(repository, 'scripts'), join(now, 'scripts'), { recursive: true });
+  const dataOf = (/** @type {string} */ clone) => join(clone, '.stack', 'home', 'data');
+  const script = join(now, 'scripts', 'stack', 'private-stack.mjs');
+  const claim = `import(${JSON.stringify(script)}).then(({ claimData }) => claimData(${JSON.stringify(dataOf(now))}))`;
+  const keepsIt = async () => {
+    for (const clone of [former, now]) mkdirSync(dataOf(clone), { recursive: true });
+    writeFileSync(join(dataOf(now), 'clone.json'), JSON.stringify({ clone: former }));
+    writeFileSync(join(dataOf(now), 'table'), '');
+    await run(process.execPath, ['-e', claim], { limitMs: 30_000 });
+    return existsSync(join(dataOf(now), 'table'));
+  };
+  assert.ok(await keepsIt(), 'another clone at its former place, whose servers never ran, was taken for the original');
+  writeFileSync(join(dataOf(former), 'clone.json'), JSON.stringify({ clone: former }));
+  assert.ok(!(await keepsIt()), 'data that were copied while their server may have written were kept');
 });
 
 test('the scripts of an unpacked Erlang find it from their own place', { skip: onWindows }, async () => {
