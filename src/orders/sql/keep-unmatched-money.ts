@@ -99,7 +99,9 @@ function keepSql(schema: string, writesEvents: boolean): string {
   const isOpen = `o.handling IN ('kept', 'waiting')`;
   const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
   const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
-  const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept')`;
+  // Of a forgotten order, which has no refunds any more, nothing says that one has failed again.
+  const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept'
+             AND (o.handling <> 'settled' OR EXCLUDED.evidence ? 'refundNumber'))`;
   const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
   const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
   // An order had it or did not need to decide about it, which is not so anymore.

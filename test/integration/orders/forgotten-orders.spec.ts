@@ -64,6 +64,20 @@ describe('an order that was purged or erased', () => {
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
   });
 
+  it.each([
+    ['purged', purgeOrder],
+    ['erased', eraseOrder],
+  ])('after it was %s, has a failed refund that a person has settled: it stays settled', async (what, forget) => {
+    const reference = `settled-${what}`;
+    await forget(desk, await refunded(reference));
+    await news(reference);
+    const [row] = await desk.openOf(reference);
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'wire 4711' }, { by: ANNA });
+    // Such as of what that person has done at the provider.
+    await news(reference);
+    expect(await desk.openOf(reference)).toEqual([]);
+  });
+
   it('has a failed refund whose settlement is taken back: after an erasure, it waits for a person and asks no provider', async () => {
     desk.shop.provider.answerRefund('reopened', { type: 'REJECTED', reason: 'the card is gone' });
     const id = await desk.placed();
