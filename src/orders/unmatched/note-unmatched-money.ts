@@ -68,8 +68,9 @@ export class NoteUnmatchedMoney {
     const isNeeded = (one: PaymentNames): boolean =>
       !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
     const told = money.flatMap((one) => unownedOf(one, { unowned }));
-    const ids = asked.map(({ after }) => after.id);
-    await this.store.closeUnmatched(tx, told.filter(isNeeded), ids);
+    const isHeld = (one: PaymentAttempt): boolean => isBooked(one) && told.some((names) => isSamePayment(one, names));
+    const holders = asked.filter(({ after }) => after.attempts.some(isHeld)).map(({ after }) => after.id);
+    await this.store.closeUnmatched(tx, told.filter(isNeeded), holders);
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);

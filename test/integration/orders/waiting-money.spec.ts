@@ -32,6 +32,12 @@ describe('confirmed money that came long before an order which registers its ref
     expect(['PENDING', 'CLOSING']).toContain(await desk.statusOf(orderId));
     await desk.endTimeoutsOf(orderId);
   };
+  /** What the provider says when it is looked up. */
+  const answerPaid = (reference: string, transactionId: string): void => {
+    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} };
+    desk.shop.provider.answerQuery(reference, { type: 'PAID', ...money });
+    desk.shop.provider.answerClose(reference, { type: 'PAID' });
+  };
   const close = (orderId: string) =>
     desk.shop.close.execute({ orderId, reason: 'asked', attemptsAreClosed: true }, { by: ANNA });
   const settle = (id: string) => desk.shop.unmatched.settle({ id, reason: 'paid back by wire' }, { by: ANNA });
@@ -132,6 +138,23 @@ describe('confirmed money that came long before an order which registers its ref
     expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect([await desk.statusOf(orderId), await desk.statusOf(other)]).toEqual(['CLOSED', 'PAID']);
+  });
+
+  it('lets it close although it was decided about together with the order that has got it under another name', async () => {
+    const other = await dueOrder('w-15-other');
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.orders SET created_at = created_at - interval '2 hours' WHERE id = $1`,
+      [other],
+    );
+    await told('w-15', 't-w-15');
+    const orderId = await dueOrder('w-15');
+    answerPaid('w-15-other', 't-w-15');
+    await desk.endTimeoutsOf(orderId);
+    await settleUntilDone(desk.shop, [orderId, other]);
+    expect(await desk.statusOf(other)).toBe('PAID');
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
   });
 
   it('pays it once it is assigned to it, also as a part of its price', async () => {
