@@ -4,7 +4,7 @@ import { paymentTimeout, refundTimeout } from '../../src/orders/model/new-order'
 import { bookMoney } from '../../src/orders/model/money';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
-import { heldAttempt, isOwnerless } from '../../src/orders/operator/settle-unmatched';
+import { heldAttempt, outlivesRow } from '../../src/orders/operator/settle-unmatched';
 import { hasTooLittle } from '../../src/orders/unmatched/note-unmatched-money';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
@@ -93,9 +93,10 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const wired = units.reduce((sum, { held }) => sum + held, 0n);
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${wired} by wire`);
   for (const one of units) one.paidBack += one.held;
+  const order = row.orderId !== null && store.has(row.orderId) ? store.lock(row.orderId) : undefined;
   for (const one of [row, ...store.twins(row)]) {
     store.unmatched.resolve(one.id, 'settled', agenda.now);
-    if (isOwnerless(one)) store.handled.rememberSettled(one);
+    if (outlivesRow(one, order)) store.handled.rememberSettled(one);
   }
   endRefund(shop, row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));

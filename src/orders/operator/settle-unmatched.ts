@@ -8,6 +8,7 @@ import {
   type LockedOrder,
   accountOfAttempt,
   areTwoPayments,
+  isBooked,
   isOtherPayment,
   isSamePayment,
   isSettledReport,
@@ -116,7 +117,7 @@ export class SettleUnmatched {
       for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
         const freed = await this.rows.resolve(found.tx, row.id, 'settled', why);
         await this.transaction.store.decideNow(found.tx, ...freed);
-        if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
+        if (outlivesRow(row, found.order)) await this.settled.remember(found.tx, row.id);
       }
       await this.endRefund(found.tx, payment.id, why.reason);
       if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
@@ -395,6 +396,15 @@ function staysPaid(order: LockedOrder, attempt: PaymentAttempt, { source }: Unma
 /** Pure: whether the row is about money of a reference that no order had registered. */
 export function isOwnerless({ reason, orderId }: Pick<UnmatchedPayment, 'reason' | 'orderId'>): boolean {
   return reason === 'unknown-order' || (reason === 'invalid-amount' && orderId === null);
+}
+
+/** Pure: whether the settlement of this row is remembered, because no attempt of its order holds what it is about. */
+export function outlivesRow(row: UnmatchedPayment, order: LockedOrder | undefined): boolean {
+  if (isOwnerless(row)) return true;
+  const names = namesOf(row);
+  const isIts = (one: PaymentAttempt): boolean =>
+    isBooked(one) && isSamePayment(one, names) && !areTwoPayments(one, names);
+  return row.reason === 'invalid-amount' && order?.attempts.some(isIts) !== true;
 }
 
 function handled({ handling }: UnmatchedPayment): Handled {

@@ -49,8 +49,8 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         SETTLE,
-        'if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);',
-        'await Promise.resolve(isOwnerless(row));',
+        'if (outlivesRow(row, found.order)) await this.settled.remember(found.tx, row.id);',
+        'await Promise.resolve(outlivesRow(row, found.order));',
       ),
     ],
   },
