@@ -2,7 +2,7 @@ import { accountOfAttempt, isBooked, type PaymentAttempt, type PaymentNames } fr
 import { type HandledPayment } from '../../src/orders/model/decide-claim';
 import { type UnmatchedRow } from './unmatched-table';
 
-type Remembered = Omit<HandledPayment, 'reference' | 'isOther' | 'refunded'> & PaymentNames;
+type Remembered = Omit<HandledPayment, 'reference' | 'payment' | 'isOther' | 'refunded'> & PaymentNames;
 
 /** The table of handled payments of one run, as src/orders/sql/handled-payments.ts fills and reads it. */
 export class HandledTable {
@@ -50,6 +50,7 @@ export class HandledTable {
     const found = this.rows.filter((row) => row.provider === provider && isNamed(row, names) && isIts(row));
     return found.map((row) => ({
       ...{ ...row, reference, merchantAccount, isOther: isOther(row, names) },
+      payment: row.transactionId ?? row.reference,
       refunded: this.rows.find((one) => isRefundOf(row, one))?.amount ?? null,
     }));
   }

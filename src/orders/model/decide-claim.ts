@@ -224,6 +224,8 @@ export interface HandledPayment extends AttemptKey {
   readonly fate: 'settled' | 'booked' | 'refunded';
   /** Null: a person has settled it without an order. */
   readonly orderId: string | null;
+  /** The same in all that is known of one payment, which may be found under several of its names. */
+  readonly payment: string;
   readonly source: PaidSource;
   /** Null: not known. */
   readonly amount: bigint | null;

@@ -240,7 +240,8 @@ export function refundedOf(
 ): { readonly orderId: string | null; readonly amount: bigint; readonly currency: string } | undefined {
   const own = handled.filter(({ fate }) => fate === 'refunded');
   const named = own.length > 0 ? own : handled.map((one) => ({ ...one, amount: one.refunded }));
-  const refunded = named.filter(({ amount }) => amount !== null);
+  const refunds = named.filter(({ amount }) => amount !== null);
+  const refunded = [...new Map(refunds.map((one) => [one.payment, one])).values()];
   const { orderId = null, currency = null } = refunded[0] ?? {};
   if (currency === null) return undefined;
   const amounts = refunded.flatMap((one) => (one.currency === currency && one.amount !== null ? [one.amount] : []));

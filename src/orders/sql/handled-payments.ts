@@ -15,7 +15,10 @@ import {
 /** The table with the key of the hashes, which nobody needs to read but the service. */
 export const PAYMENT_NAME_KEY = 'payment_name_key';
 
-export interface HandledRow extends Pick<HandledPayment, 'provider' | 'reference' | 'fate' | 'source' | 'currency'> {
+export interface HandledRow extends Pick<
+  HandledPayment,
+  'provider' | 'reference' | 'fate' | 'source' | 'currency' | 'payment'
+> {
   readonly account: string;
   readonly order_id: string | null;
   readonly amount: string | null;
@@ -118,6 +121,7 @@ export function handledSql(schema: string): string {
   return `
     SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
              'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other,
+             'payment', COALESCE(h.transaction::text, concat(h.reference, h.merchant_account)),
              'refunded', (SELECT max(r.amount)::text FROM ${schema}.handled_payment r
                            WHERE r.transaction = h.transaction AND r.order_id = h.order_id AND r.fate = 'refunded'),
              'is_unresolved', (h.merchant_account = n.account OR h.transaction = x.reference
@@ -142,11 +146,11 @@ export function handledOf(
 }
 
 function toHandled(row: HandledRow): HandledPayment {
-  const { provider, reference, account, fate, source, currency } = row;
+  const { provider, reference, account, fate, source, currency, payment } = row;
   const merchantAccount = account === '' ? null : account;
   const amount = row.amount === null ? null : BigInt(row.amount);
   const refunded = row.refunded === null ? null : BigInt(row.refunded);
-  const what = { provider, reference, merchantAccount, fate, source, currency, amount, refunded };
+  const what = { provider, reference, merchantAccount, fate, source, currency, payment, amount, refunded };
   return { ...what, orderId: row.order_id, isOther: row.is_other };
 }
 

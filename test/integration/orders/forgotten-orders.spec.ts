@@ -4,7 +4,7 @@ import { until } from '../../support/engine';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { post, tellPaid } from './post-notification';
-import { dueOf, notified, reconcile, SCHEMA } from './shop';
+import { dueOf, notified, reconcile, SCHEMA, settleUntilDone } from './shop';
 
 describe('an order that was purged or erased', () => {
   let desk: OperatorDesk;
@@ -112,6 +112,45 @@ describe('an order that was purged or erased', () => {
         evidence: { says: expect.stringContaining('was refunded') as unknown },
       },
     ]);
+  });
+
+  describe('and had refunded a payment which the provider may find under several of its names:', () => {
+    const told = (reference: string, account: { merchantAccount?: string } = {}) =>
+      post(desk, { type: 'STATUS_CHANGED', reference, ...account, evidence: {} });
+
+    it.each([
+      ['purged', undefined, purgeOrder],
+      ['erased', undefined, eraseOrder],
+      ['erased', 'm1', eraseOrder],
+    ])('a person is told its amount once if its id is its reference: %s, at account %s', async (what, at, forget) => {
+      const reference = `own-id-${what}-${at}`;
+      const id = await desk.placed({ lines: [] });
+      const account = at === undefined ? {} : { merchantAccount: at };
+      await desk.shop.register.execute({ orderId: id, ...desk.attempt(reference), ...account });
+      const money = { amount: 500n, currency: 'EUR', paidAt: new Date(), transactionId: reference, evidence: {} };
+      await post(desk, { type: 'PAID', reference, ...account, ...money });
+      await desk.shop.cancel.execute({ orderId: id });
+      await settleUntilDone(desk.shop, [id]);
+      await endWith(id, forget);
+      await told(reference, account);
+      expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
+    });
+
+    it('a person is told its amount once if it was a second payment, and is told under its id', async () => {
+      const id = await desk.placed({ attempt: desk.attempt('twice') });
+      await tellPaid(desk, 'twice', 't-twice-1');
+      await tellPaid(desk, 'twice', 't-twice-2', 500n);
+      const request = { orderId: id, ...desk.attempt('t-twice-2'), reason: 'asked' };
+      expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+      await endWith(id, eraseOrder);
+      await told('t-twice-2');
+      expect(await desk.openOf('t-twice-2')).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
+    });
+
+    async function endWith(id: string, forget: (desk: OperatorDesk, id: string) => Promise<void>): Promise<void> {
+      expect(await desk.runRefundOf(id)).toEqual({ type: 'done' });
+      await forget(desk, id);
+    }
   });
 
   describe('and whose reference a new order uses', () => {

@@ -8,6 +8,7 @@ describe('a payment that a person has settled before an order registered its ref
     {
       ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'settled', orderId: null },
       ...{ source: 'provider', amount, currency: amount === 0n ? 'XXX' : 'EUR', refunded: null, isOther: false },
+      payment: 'p-1',
     },
   ];
 
@@ -27,7 +28,7 @@ describe('a payment that a person has settled before an order registered its ref
 describe('a payment that an order had refunded before it was purged', () => {
   const refunded = (isOther: boolean): HandledPayment => ({
     ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'refunded', orderId: 'o-1', isOther },
-    ...{ source: 'provider', amount: 100n, currency: 'EUR', refunded: 100n },
+    ...{ source: 'provider', amount: 100n, currency: 'EUR', refunded: 100n, payment: 'p-1' },
   });
 
   it('is known as that, whatever amount is told, unless the provider tells of another one under its reference', () => {
@@ -46,13 +47,23 @@ describe('what was refunded of the payments under one name', () => {
     orderId: 'o-1',
     source: 'provider',
   } as const;
-  const one = (fate: 'booked' | 'refunded', amount: bigint, refunded: bigint | null): HandledPayment => ({
-    ...{ ...gone, fate, amount, currency: 'EUR', refunded, isOther: false },
+  const one = (
+    fate: 'booked' | 'refunded',
+    amount: bigint,
+    refunded: bigint | null,
+    payment = `p-${amount}`,
+  ): HandledPayment => ({
+    ...{ ...gone, fate, amount, currency: 'EUR', refunded, isOther: false, payment },
   });
 
   it('is the sum of their refunds', () => {
     const both = [one('refunded', 100n, 100n), one('refunded', 50n, 50n), one('booked', 30n, null)];
     expect(refundedOf(both)).toEqual({ orderId: 'o-1', amount: 150n, currency: 'EUR' });
+  });
+
+  it('is counted once if one payment is found in several ways', () => {
+    const both = [one('refunded', 100n, 100n), one('refunded', 100n, 100n), one('refunded', 100n, 100n, 'p-other')];
+    expect(refundedOf(both)).toEqual({ orderId: 'o-1', amount: 200n, currency: 'EUR' });
   });
 
   it('is what was refunded under another name, if only a report had given them this one', () => {

@@ -203,6 +203,7 @@ describe('an assignment', () => {
         reference: 'a-1',
         merchantAccount: null,
         orderId: null,
+        payment: 'p-1',
         refunded: null,
         isOther: false,
       };
