@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
+import { TimeoutScheduler } from '../../timeouts';
 import { Database, statements, storableJson } from '../../database';
 import { present } from '../../errors';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { outboxEvent } from '../model/transition';
+import { paymentTimeout } from '../model/new-order';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
+import { keptFromEnding } from './attempts';
 import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters, wasRefunded } from './handled-payments';
 
 /**
@@ -23,6 +26,7 @@ export class KeepUnmatchedMoney {
   constructor(
     private readonly database: Database,
     private readonly events: OrderEventLog,
+    private readonly scheduler: TimeoutScheduler,
   ) {
     this.keepSql = keepSql(database.schema, events.writesEvents);
   }
@@ -33,7 +37,12 @@ export class KeepUnmatchedMoney {
 
   private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
-    const accounted = await withAccounts(tx, this.database, money);
+    const decideNow: DecideNow = (orders) =>
+      this.scheduler.schedule(
+        orders.map(({ id }) => ({ ...paymentTimeout(id), afterMs: 0 })),
+        { tx },
+      );
+    const accounted = await withAccounts(tx, this.database, money, decideNow);
     const { first, others: later } = oneOfEachRow(accounted);
     const rows = first.map((one) => ({ ...one, event: eventOf(one) }));
     const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.keepSql, [
@@ -201,6 +210,8 @@ function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney)
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }
 
+type DecideNow = (orders: readonly { readonly id: string }[]) => Promise<unknown>;
+
 interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason' | 'orderId' | 'handling'> {
   readonly id: string;
   readonly account: string;
@@ -208,12 +219,14 @@ interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason'
 
 /**
  * One payment has one row of unmatched money, although one of two sources did not know its merchant account. A row
- * without the account gets it, and money without an account goes to the row that has one.
+ * without the account gets it, which may end what kept an order from ending, and money without an account goes to the
+ * row that has one.
  */
 async function withAccounts(
   tx: EntityManager,
   database: Database,
   money: readonly UnmatchedMoney[],
+  decideNow: DecideNow,
 ): Promise<UnmatchedMoney[]> {
   const known = await tx.query<Known[]>(accountSql(database).find, [
     money.map(({ provider }) => provider),
@@ -221,7 +234,7 @@ async function withAccounts(
     money.map(({ reason }) => reason),
   ]);
   const accounted: UnmatchedMoney[] = [];
-  for (const one of money) accounted.push(await withAccountOf(tx, database, one, known));
+  for (const one of money) accounted.push(await withAccountOf(tx, database, one, known, decideNow));
   return accounted;
 }
 
@@ -230,6 +243,7 @@ async function withAccountOf(
   database: Database,
   one: UnmatchedMoney,
   known: readonly Known[],
+  decideNow: DecideNow,
 ): Promise<UnmatchedMoney> {
   // What an attempt holds is stored under the key of that attempt, which never changes.
   if (HELD_MONEY_REASONS.some((reason) => reason === one.reason)) return one;
@@ -250,7 +264,7 @@ async function withAccountOf(
   if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
   // What an order has is at the account of its attempt. A row of another order may have the key already.
   if (unresolved.handling === 'adopted' || named.some(isThere)) return one;
-  await tx.query(accountSql(database).resolve, [unresolved.id, account]);
+  await decideNow(await tx.query(accountSql(database).resolve, [unresolved.id, account]));
   return one;
 }
 
@@ -261,9 +275,11 @@ const accountSql = statements((schema) => ({
           SELECT * FROM ${schema}.unmatched_payment o
            WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`,
   resolve: `
-      WITH resolved AS (
+      WITH p AS (
         UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''
-        RETURNING ${schema}.payment_name(provider, reference) AS reference)
-      UPDATE ${schema}.handled_payment h SET merchant_account = $2 FROM resolved p
-       WHERE h.reference = p.reference AND h.merchant_account = '' AND h.fate = 'settled' AND h.order_id IS NULL`,
+        RETURNING *, ${schema}.payment_name(provider, reference) AS name),
+      settled AS (
+        UPDATE ${schema}.handled_payment h SET merchant_account = $2 FROM p
+         WHERE h.reference = p.name AND h.merchant_account = '' AND h.fate = 'settled' AND h.order_id IS NULL)
+      ${keptFromEnding(schema)}`,
 }));

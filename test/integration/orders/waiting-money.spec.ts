@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { tellPaid } from './post-notification';
+import { post, tellPaid } from './post-notification';
 import { reconcile, SCHEMA, settleUntilDone } from './shop';
 
 describe('confirmed money that came long before an order which registers its reference', () => {
@@ -152,6 +152,20 @@ describe('confirmed money that came long before an order which registers its ref
     await desk.endTimeoutsOf(orderId);
     await settleUntilDone(desk.shop, [orderId, other]);
     expect(await desk.statusOf(other)).toBe('PAID');
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+  });
+
+  it('lets it close once the provider tells that it was paid to another account than that of its attempt', async () => {
+    await told('w-16');
+    const orderId = await desk.placed();
+    await desk.shop.register.execute({ orderId, ...desk.attempt('w-16'), merchantAccount: 'm1' });
+    await desk.expire(orderId);
+    await parked(orderId);
+    const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: 't-w-16', evidence: {} };
+    await post(desk, { type: 'PAID', reference: 'w-16', merchantAccount: 'm2', ...money });
+    expect(await desk.openOf('w-16')).toMatchObject([{ reason: 'unknown-order', merchantAccount: 'm2' }]);
     expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect(await desk.statusOf(orderId)).toBe('CLOSED');
