@@ -17,6 +17,7 @@ import { type Booking, type Money, released, toldOfPaid } from '../../src/orders
 import { mayBeFor, unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {
   disputedOf,
+  ended,
   isBesideSettled,
   isCertain,
   isElsewhere,
@@ -146,7 +147,13 @@ export class Claims {
     const why = { orderId: order.id, handling: 'kept', evidence: {}, now: agenda.now } as const;
     store.keepUnmatched([...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' })));
     store.keepUnmatched(settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' })));
-    return left;
+    const isSettledAs = (one: Money) => (row: UnmatchedRow) =>
+      isClaimOf(row, order.id, one) &&
+      row.handling === 'settled' &&
+      row.transactionId === one.transactionId &&
+      BigInt(row.amount) === one.amount;
+    const areSettled = taken.length > 0 && taken.every((one) => store.unmatched.all().some(isSettledAs(one)));
+    return areSettled ? left.map(ended) : left;
   }
 
   /** Closes unmatched money that was found, and tells a person of what another order counts on, too. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, statements, storableJson, storableText } from '../../database';
-import { type AttemptWrite, type Told } from '../model/money';
+import { type AttemptWrite, type Money, type Told } from '../model/money';
 import { type WaitingMoney } from '../model/decide-claim';
 import { type PaymentAttempt, type AttemptKey } from '../model/order';
 import {
@@ -188,6 +188,17 @@ export class ContestedRows {
     return (await tx.query<Row[]>(rowsSql(this.database).lost, [orderId])).map(toKey);
   }
 
+  /** The orders of which a person has settled all these claims to payments that others have, each with its amount. */
+  async settledClaims(
+    tx: EntityManager,
+    claims: readonly (Money & Pick<PaymentAttempt, 'orderId'>)[],
+  ): Promise<ReadonlySet<string>> {
+    if (claims.length === 0) return new Set();
+    const named = claims.map((one) => ({ ...one, paidAmount: one.amount, paidCurrency: one.currency }));
+    const rows = await tx.query<{ id: string }[]>(rowsSql(this.database).settledClaims, nameParameters(named));
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** The reason of the row that a person has settled last about the money of this attempt. Undefined: the row is gone. */
   async settledReason(
     tx: EntityManager,
@@ -255,6 +266,14 @@ const rowsSql = statements((schema) => {
     chargedBack: `
       SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account
         FROM ${named}, ${chargebacksOf(schema, 'n', 'n.transaction', 'n.account')} p`,
+    // A second payment under one reference has a row under its transaction id. The account may be known to one side only.
+    settledClaims: `
+      SELECT n.order_id AS id FROM ${named} GROUP BY n.order_id HAVING bool_and(EXISTS (
+        SELECT 1 FROM ${table} p
+         WHERE p.provider = n.provider AND p.reference IN (n.reference, n.transaction) AND p.order_id = n.order_id
+               AND (p.merchant_account = n.account OR '' IN (p.merchant_account, n.account)) AND ${isClaim}
+               AND p.handling = 'settled' AND p.source = 'provider' AND p.amount = n.amount AND p.currency = n.currency
+               AND p.evidence->>'transactionId' IS NOT DISTINCT FROM n.transaction))`,
     settled: `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -326,7 +345,9 @@ function chargebacksOf(schema: string, n: string, transaction: string, account: 
                   AND (p.merchant_account = ${account} OR '' IN (p.merchant_account, ${account})))`;
 }
 
-function nameParameters(attempts: readonly PaymentAttempt[]): unknown[] {
+type Named = AttemptKey & Pick<PaymentAttempt, 'orderId' | 'paidAmount' | 'paidCurrency' | 'transactionId'>;
+
+function nameParameters(attempts: readonly Named[]): unknown[] {
   return [
     ...attemptKeys(attempts),
     attempts.map(({ orderId }) => orderId),

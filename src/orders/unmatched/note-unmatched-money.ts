@@ -114,6 +114,7 @@ export class NoteUnmatchedMoney {
       return {
         id: order.id,
         left,
+        claims: taken.map((names) => ({ ...names, orderId: order.id })),
         kept: [
           ...[...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
           // Told again only if what was settled was another amount, or a mere report.
@@ -123,7 +124,9 @@ export class NoteUnmatchedMoney {
     });
     const kept = split.flatMap((one) => one.kept);
     await this.store.keepUnmatched(tx, kept);
-    return new Map(split.map(({ id, left }) => [id, left]));
+    const claims = split.flatMap((one) => one.claims);
+    const settled = await this.store.contested.settledClaims(tx, claims);
+    return new Map(split.map(({ id, left }) => [id, settled.has(id) ? left.map(ended) : left]));
   }
 
   /** Ends claims of others to payments that the provider has confirmed for attempts of this order. Idempotent. */
@@ -244,6 +247,15 @@ const TAKEN: Finding = {
   isKnownThere: true,
   needsPerson: true,
 };
+
+/**
+ * Pure: what a look-up found after a person has settled what others have of it, so that it keeps the order from ending no
+ * longer. The payment watch still looks.
+ */
+export function ended(found: AttemptFinding): AttemptFinding {
+  const evidence = { reason: 'a person has settled that another order has this payment' };
+  return found.finding === TAKEN ? { ...found, finding: { type: 'CLOSED', evidence } } : found;
+}
 
 /** Pure: whether an order holds this payment that another order counts on, too. */
 export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
