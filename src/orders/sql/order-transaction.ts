@@ -3,10 +3,18 @@ import { Injectable } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
 import { isMoney } from '../input';
 import { bookMoney, type Booking, moneyReceived } from '../model/money';
-import { decideClaim, namesOfMoney, unownedMoney, unownedOf, vouchedBy } from '../model/decide-claim';
+import {
+  decideClaim,
+  namesOfMoney,
+  type UnownedMoney,
+  unownedMoney,
+  unownedOf,
+  vouchedBy,
+} from '../model/decide-claim';
 import {
   type LockedOrder,
   isSameAttempt,
+  isSamePayment,
   type ClosingReason,
   type Order,
   type OrderView,
@@ -28,12 +36,13 @@ import { ORDER_COLUMNS, type OrderRow, readViews, toOrder } from './order-rows';
  */
 export async function adoptUnmatched(tx: EntityManager, store: OrderStore, batch: LockedBatch): Promise<LockedBatch> {
   const orders = new Map(batch.orders);
+  const closed = new Map<string, readonly UnownedMoney[]>();
   for (const adoptable of batch.adoptable) {
     const order = orders.get(adoptable.orderId);
     // Another merchant account may use the same reference.
     const isIts = order?.attempts.some((attempt) => isSameAttempt(store.resolved(attempt), adoptable)) === true;
     if (order && (adoptable.namesOrder || isIts))
-      orders.set(order.id, await adopt(tx, store, order, adoptable, batch.now));
+      orders.set(order.id, await adopt(tx, store, order, adoptable, { now: batch.now, closed }));
   }
   return { ...batch, orders, adoptable: [] };
 }
@@ -41,13 +50,15 @@ export async function adoptUnmatched(tx: EntityManager, store: OrderStore, batch
 /**
  * Money of an attempt that belongs to another order, or that another order counts on, stays where it is. So does what is
  * no money: a release before stored whatever a provider stated. A person is told of what another order had, or only claims.
+ *
+ * @param closed the rows of the payments that orders have got, by order. A report under one of their names is about these.
  */
 async function adopt(
   tx: EntityManager,
   store: OrderStore,
   order: LockedOrder,
   adoptable: AdoptablePayment,
-  now: Date,
+  { now, closed }: { readonly now: Date; readonly closed: Map<string, readonly UnownedMoney[]> },
 ): Promise<LockedOrder> {
   const told = unownedMoney(adoptable, now);
   if (!isMoney(told)) return order;
@@ -63,10 +74,18 @@ async function adopt(
   // What a person has settled counts as none, so the row stays the one that shows it.
   if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
   if (!(await store.holdUnmatched(tx, [adoptable]))) return order;
+  const before = closed.get(order.id) ?? [];
+  const rows = [adoptable, ...unownedOf(money, same)];
+  const isNamed = before.some((one) => isSamePayment(one, { ...money, transactionId: null }));
+  if (isNamed && booking.isNew && money.source === 'report') {
+    await store.closeUnmatched(tx, [adoptable], [order.id]);
+    return order;
+  }
   // It was registered for another order in the meantime. A person must find out whose it is.
   if (!(await writeBooking(tx, store, booking, { ...adoptable.evidence }))) return order;
   // It may have been told under several names.
-  await store.closeUnmatched(tx, [adoptable, ...unownedOf(money, same)], [order.id]);
+  await store.closeUnmatched(tx, rows, [order.id]);
+  closed.set(order.id, [...before, ...rows]);
   if (isOthersToo(decision, booking, same.handled)) {
     const why = { reason: 'attempt-mismatch', handling: 'kept', now } as const;
     await store.keepUnmatched(tx, [unmatchedFromAttempt(booking.holder, why)]);

@@ -49,4 +49,34 @@ describe('a report of a payment that its provider has told of before, for no ord
       expect(await open('pi-a', 'cs-a')).toEqual([]);
     });
   });
+
+  describe('under the last of three names, of which the order registers the first', () => {
+    const names = (name: string) => [`cs-${name}`, `pi-${name}`, `ch-${name}`] as const;
+    const early = async (id: string, name: string, amount?: bigint): Promise<void> => {
+      const [first, second, last] = names(name);
+      await report(id, last);
+      await told(second, last, amount);
+      await told(first, second, amount);
+      await desk.placed({ id, attempt: desk.attempt(first) });
+      await settleUntilDone(desk.shop, [id]);
+    };
+
+    it.each([
+      ['nothing is spare', 'b', 1_999n, []],
+      ['has the amount of the provider', 'c', 2_500n, ['overpaid 501']],
+    ])('is that payment, and %s', async (_what, name, amount, rows) => {
+      const id = randomUUID();
+      await early(id, name, amount);
+      expect([await desk.statusOf(id), await desk.attemptsOf(id)]).toEqual(['PAID', [`cs-${name} PAID`]]);
+      expect(await open(...names(name))).toEqual(rows);
+    });
+
+    it('is not that payment if it was reported for another order', async () => {
+      const other = randomUUID();
+      await report(other, 'ch-d');
+      await early(randomUUID(), 'd');
+      await desk.placed({ id: other });
+      expect(await open('ch-d')).not.toEqual([]);
+    });
+  });
 });
