@@ -103,14 +103,15 @@ const MAX_OTHER_ORDERS = 20;
 const IS_MORE = `(o.reason = 'overpaid' AND o.handling IN ('refunding', 'settled') AND EXCLUDED.handling = 'kept'
              AND 'report' NOT IN (o.source, EXCLUDED.source))`;
 
+/** SQL: a refund that has failed again. Of a forgotten order, which has no refunds any more, nothing says so of a settled one. */
+const IS_FAILED_AGAIN = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept'
+             AND (o.handling <> 'settled' OR EXCLUDED.evidence ? 'refundNumber'))`;
+
 function keepSql(schema: string, writesEvents: boolean): string {
   const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
   const isOpen = `o.handling IN ('kept', 'waiting')`;
   const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
   const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
-  // Of a forgotten order, which has no refunds any more, nothing says that one has failed again.
-  const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept'
-             AND (o.handling <> 'settled' OR EXCLUDED.evidence ? 'refundNumber'))`;
   const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
   const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
   // An order had it or did not need to decide about it, which is not so anymore.
@@ -120,7 +121,7 @@ function keepSql(schema: string, writesEvents: boolean): string {
   // Such as that it is lost now, which a person who began a refund before did not know.
   const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence AND ${isSame})`;
   const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
-  const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain} OR ${IS_MORE}) AND ${isSame})`;
+  const isReopened = `((${isSettledAgain} OR ${IS_FAILED_AGAIN} OR ${isLeftAgain} OR ${IS_MORE}) AND ${isSame})`;
   const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
   const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
   const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
