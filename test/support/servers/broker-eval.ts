@@ -26,8 +26,11 @@ export interface BrokerPlace {
   readonly libraryFolders: readonly string[];
 }
 
-/** Somebody else may have killed it just now, and starts it again; until it has its tables, every look-up in them exits. */
-const IS_DOWN = /\{badrpc,(nodedown|\{EXIT)/;
+/**
+ * Somebody else may have killed it just now, with the program where nodes register, and starts it again; until it has its
+ * tables, every look-up in them exits.
+ */
+const IS_DOWN = /\{badrpc,(nodedown|\{EXIT)|register\/listen error/;
 const DOWN_MS = 60_000;
 const PAUSE_MS = 1_000;
 

@@ -144,9 +144,15 @@ export class OwnBroker extends OwnServer {
     return (await this.onQueue(name, 'catch ra:stop_server(quorum_queues, Pid)')) === 'ok';
   }
 
-  async startQueue(name: string): Promise<void> {
-    // Fails if it was deleted or runs again.
-    await this.onQueue(name, 'catch ra:restart_server(quorum_queues, Pid)');
+  /** @returns whether it runs, or was deleted meanwhile */
+  async startQueue(name: string): Promise<boolean> {
+    const answer = await this.onQueue(name, 'catch ra:restart_server(quorum_queues, Pid)');
+    return /^(ok|none)$|already_started/.test(answer);
+  }
+
+  /** As the runbook says of one that does not serve. */
+  async deleteQueue(name: string): Promise<void> {
+    await this.onQueue(name, 'catch rabbit_amqqueue:delete(Queue, false, false, <<"campaign">>)');
   }
 
   /** Messages in the queue, those that somebody has and has not settled included; 0 if there is no such queue. */

@@ -32,8 +32,10 @@ export const suspendQueue: Fault = async ({ stage, signal }, random, entry) => {
   const isThere = isStopped || (await broker.suspendQueue(name));
   entry.says = isThere ? `${name} ${isStopped ? 'ended' : 'suspended'} for ${ms} ms` : `${name} is not there`;
   if (!isThere) return;
-  const mend = (): Promise<void> => (isStopped ? broker.startQueue(name) : broker.resumeQueue(name));
-  await sleep(ms, undefined, { signal }).finally(mend);
+  const start = async (): Promise<void> => {
+    if (!(await broker.startQueue(name))) await broker.deleteQueue(name);
+  };
+  await sleep(ms, undefined, { signal }).finally(() => (isStopped ? start() : broker.resumeQueue(name)));
 };
 
 /** Wake-ups vanish while the broker, the connection and every queue with a consumer are fine. */
