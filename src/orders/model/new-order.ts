@@ -280,6 +280,11 @@ export function paymentTimeout(orderId: string): TimeoutRef {
   return { kind: ORDER_PAYMENT, key: orderId };
 }
 
+/** The timeouts that close these orders, due now. They decide about the orders as they are then. */
+export function closingsNow(orderIds: readonly string[]): (TimeoutRef & { readonly afterMs: number })[] {
+  return orderIds.map((id) => ({ ...paymentTimeout(id), afterMs: 0 }));
+}
+
 function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
   return { kind: ORDER_REMINDER, key: `${orderId}:${offsetMs}` };
 }

@@ -13,7 +13,7 @@ import {
 } from '../model/order';
 import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
 import { isGivenUp, isToldOfOther, mayReassign, type SamePayments } from '../model/decide-claim';
-import { paymentTimeout, accountOf } from '../model/new-order';
+import { accountOf } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
@@ -106,7 +106,7 @@ export class AssignUnmatched {
     why: Why,
   ): Promise<void> {
     if (given.length === 0) return;
-    const { store, scheduler } = this.transaction;
+    const { store } = this.transaction;
     const losers = [...new Set(given.map(({ orderId }) => orderId))];
     const { orders } = await store.lock(tx, losers, 'wait');
     await store.moveAttempts(tx, given, to);
@@ -114,7 +114,7 @@ export class AssignUnmatched {
       const own = given.filter(({ orderId }) => orderId === order.id);
       const lost = own.map(({ provider, reference }) => ({ provider, reference }));
       await this.transaction.amend(tx, order, {}, { ...why, evidence: { lost, to } });
-      if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      if (isUndecided(order.status)) await store.decideNow(tx, order.id);
     }
   }
 
@@ -127,8 +127,7 @@ export class AssignUnmatched {
     const parties = [order.id, ...given.map(({ orderId }) => orderId)];
     const twins = await this.rows.twins(tx, payment.id, 'kept');
     const told = twins.filter(({ orderId }) => orderId !== null && parties.includes(orderId));
-    for (const { id } of [payment, ...told])
-      await this.transaction.store.decideNow(tx, ...(await this.rows.resolve(tx, id, 'adopted', why)));
+    for (const { id } of [payment, ...told]) await this.rows.resolve(tx, id, 'adopted', why);
     await this.transaction.amend(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });

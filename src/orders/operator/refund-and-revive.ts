@@ -25,7 +25,7 @@ import {
   isSameAttempt,
   isSamePayment,
 } from '../model/order';
-import { paymentTimeout, accountOf } from '../model/new-order';
+import { accountOf } from '../model/new-order';
 import { paymentFound } from '../model/reported-payment';
 import {
   type LookUpOptions,
@@ -167,7 +167,7 @@ export class RefundPayment {
       await unmatched.execute({ ...order, attempts }, context);
     }
     // The rest may be nothing, so the closing decides again.
-    if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    if (isDue(order, now)) await transaction.store.decideNow(tx, order.id);
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     await this.transaction.amend(tx, order, {}, { by, reason, evidence });

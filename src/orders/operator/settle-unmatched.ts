@@ -115,8 +115,7 @@ export class SettleUnmatched {
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
       for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
-        const freed = await this.rows.resolve(found.tx, row.id, 'settled', why);
-        await this.transaction.store.decideNow(found.tx, ...freed);
+        await this.rows.resolve(found.tx, row.id, 'settled', why);
         if (outlivesRow(row, found.order)) await this.settled.remember(found.tx, row.id);
       }
       await this.endRefund(found.tx, payment.id, why.reason);

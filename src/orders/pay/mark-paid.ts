@@ -27,7 +27,7 @@ import { type PartReason, type UnmatchedReason, type UnmatchedMoney } from '../m
 import { type ActionContext, transition, type ActionOptions, contextOf } from '../model/transition';
 import { type Booking, bookMoney, type Money, moneyReceived, reasonOfPart } from '../model/money';
 import { type ReportedPayment, evidenceOf, accountIn } from '../model/reported-payment';
-import { accountOf, allTimeouts, paymentTimeout } from '../model/new-order';
+import { accountOf, allTimeouts } from '../model/new-order';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
 import { ChangedMeanwhileError, isContention, type Transaction } from '../../database';
@@ -301,14 +301,14 @@ export class MarkPaid {
     const { tx, order, now } = locked;
     const { scheduler, store } = this.transaction;
     if (report.waitsForStock) {
-      await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      await store.decideNow(tx, order.id);
       return 'booked';
     }
     const stillOpen = after.attempts.some(canTakeMoney);
     // The pipeline closes attempts that are still open, or the buyer could pay twice.
     const [close, ...reminders] = allTimeouts(order);
     await scheduler.cancel(stillOpen ? reminders : allTimeouts(order), { tx });
-    if (stillOpen && close) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    if (stillOpen && close) await store.decideNow(tx, order.id);
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };

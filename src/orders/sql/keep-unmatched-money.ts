@@ -6,7 +6,7 @@ import { Database, statements, storableJson } from '../../database';
 import { present } from '../../errors';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { outboxEvent } from '../model/transition';
-import { paymentTimeout } from '../model/new-order';
+import { closingsNow } from '../model/new-order';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
 import { keptFromEnding } from './attempts';
 import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters, wasRefunded } from './handled-payments';
@@ -37,12 +37,8 @@ export class KeepUnmatchedMoney {
 
   private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
-    const decideNow: DecideNow = (orders) =>
-      this.scheduler.schedule(
-        orders.map(({ id }) => ({ ...paymentTimeout(id), afterMs: 0 })),
-        { tx },
-      );
-    const accounted = await withAccounts(tx, this.database, money, decideNow);
+    const { accounted, freed } = await withAccounts(tx, this.database, money);
+    await this.scheduler.schedule(closingsNow(freed), { tx });
     const { first, others: later } = oneOfEachRow(accounted);
     const rows = first.map((one) => ({ ...one, event: eventOf(one) }));
     const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.keepSql, [
@@ -211,8 +207,6 @@ function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney)
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }
 
-type DecideNow = (orders: readonly { readonly id: string }[]) => Promise<unknown>;
-
 interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason' | 'orderId' | 'handling'> {
   readonly id: string;
   readonly account: string;
@@ -220,31 +214,31 @@ interface Known extends Pick<UnmatchedMoney, 'provider' | 'reference' | 'reason'
 
 /**
  * One payment has one row of unmatched money, although one of two sources did not know its merchant account. A row
- * without the account gets it, which may end what kept an order from ending, and money without an account goes to the
- * row that has one.
+ * without the account gets it, and money without an account goes to the row that has one.
+ *
+ * @returns `freed`: the orders that a row may have kept from ending before it got its account
  */
 async function withAccounts(
   tx: EntityManager,
   database: Database,
   money: readonly UnmatchedMoney[],
-  decideNow: DecideNow,
-): Promise<UnmatchedMoney[]> {
+): Promise<{ readonly accounted: readonly UnmatchedMoney[]; readonly freed: readonly string[] }> {
   const known = await tx.query<Known[]>(accountSql(database).find, [
     money.map(({ provider }) => provider),
     money.map(({ reference }) => reference),
     money.map(({ reason }) => reason),
   ]);
   const accounted: UnmatchedMoney[] = [];
-  for (const one of money) accounted.push(await withAccountOf(tx, database, one, known, decideNow));
-  return accounted;
+  const freed: string[] = [];
+  for (const one of money) accounted.push(await withAccountOf(tx, database, one, { known, freed }));
+  return { accounted, freed };
 }
 
 async function withAccountOf(
   tx: EntityManager,
   database: Database,
   one: UnmatchedMoney,
-  known: readonly Known[],
-  decideNow: DecideNow,
+  { known, freed }: { readonly known: readonly Known[]; readonly freed: string[] },
 ): Promise<UnmatchedMoney> {
   // What an attempt holds is stored under the key of that attempt, which never changes.
   if (HELD_MONEY_REASONS.some((reason) => reason === one.reason)) return one;
@@ -265,7 +259,8 @@ async function withAccountOf(
   if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
   // What an order has is at the account of its attempt. A row of another order may have the key already.
   if (unresolved.handling === 'adopted' || named.some(isThere)) return one;
-  await decideNow(await tx.query(accountSql(database).resolve, [unresolved.id, account]));
+  const orders = await tx.query<{ id: string }[]>(accountSql(database).resolve, [unresolved.id, account]);
+  for (const { id } of orders) freed.push(id);
   return one;
 }
 

@@ -22,7 +22,7 @@ import {
 } from '../model/order';
 import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
 import { type Transition } from '../model/transition';
-import { paymentTimeout } from '../model/new-order';
+import { closingsNow } from '../model/new-order';
 import { TimeoutScheduler } from '../../timeouts';
 import { ContestedRows, insertPaid, keptFromEnding, writeAttempts } from './attempts';
 import { type AttemptWrite, type Money } from '../model/money';
@@ -179,8 +179,7 @@ export class OrderStore {
 
   /** Makes the timeouts that close the orders due. They decide about the orders as they are then. */
   async decideNow(tx: EntityManager, ...orderIds: readonly string[]): Promise<void> {
-    const due = orderIds.map((id) => ({ ...paymentTimeout(id), afterMs: 0 }));
-    await this.scheduler.schedule(due, { tx });
+    await this.scheduler.schedule(closingsNow(orderIds), { tx });
   }
 
   /** Locks this unmatched money. False: another transaction has handled some of it since it was read. */

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
+import { TimeoutScheduler } from '../../timeouts';
+import { closingsNow } from '../model/new-order';
 import { BOOKED_SQL, isSameRow, type PaidSource, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';
@@ -99,7 +101,10 @@ const columns = (
 /** The table of unmatched money, as operators use it. */
 @Injectable()
 export class UnmatchedRows {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly scheduler: TimeoutScheduler,
+  ) {}
 
   async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
     return (await queries.query<Row[]>(unmatchedSql(this.database).page, [after, merchants ?? null, limit])).map(
@@ -142,10 +147,11 @@ export class UnmatchedRows {
     return row?.count ?? 0;
   }
 
-  /** Records an operator's decision about a locked row. Returns the orders which that money may have kept from ending. */
-  async resolve(tx: EntityManager, id: string, handling: 'settled' | 'adopted', why: Why): Promise<string[]> {
+  /** Records an operator's decision about a locked row. Orders that this money kept from ending are decided about. */
+  async resolve(tx: EntityManager, id: string, handling: 'settled' | 'adopted', why: Why): Promise<void> {
     const values = [id, ...resolutionOf(why), handling];
-    return (await tx.query<{ id: string }[]>(unmatchedSql(this.database).resolve, values)).map((order) => order.id);
+    const freed = await tx.query<{ id: string }[]>(unmatchedSql(this.database).resolve, values);
+    await this.scheduler.schedule(closingsNow(freed.map((order) => order.id)), { tx });
   }
 
   /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
