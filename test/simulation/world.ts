@@ -72,6 +72,8 @@ class World {
   private readonly trouble: Trouble;
   private readonly policies: OrderPolicyOptions;
   private readonly options: OrderTimeoutOptions;
+  /** Of the instances, the share that has the bank. */
+  private readonly knowing: number;
   private started = 0;
 
   constructor(
@@ -105,6 +107,7 @@ class World {
     this.people = new People(this.stage, this.bank);
     this.policies = this.drawPolicies();
     this.options = this.drawOptions();
+    this.knowing = new Random(seed + 2).pick([3, 0.9], [1, 0.5]);
   }
 
   async play(): Promise<readonly string[]> {
@@ -211,7 +214,7 @@ class World {
   /** @param mayDiffer from the others in its settings, as during a deployment */
   private start(mayDiffer = true): void {
     const { random, kernel } = this;
-    const knowsBank = !mayDiffer || random.chance(0.9);
+    const knowsBank = !mayDiffer || random.chance(this.knowing);
     const skewMs = random.chance(0.2) ? random.between(-10 * MINUTE, 10 * MINUTE) : 0;
     const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank, skewMs);
     this.stage.instances.push(instance);

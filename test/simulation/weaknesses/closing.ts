@@ -17,6 +17,17 @@ export const CLOSING_WEAKNESSES: readonly Weakness[] = [
     ],
   },
   {
+    name: 'ends-unasked-look-ups',
+    says: 'A process that does not have the provider ends the look-up of a notified payment',
+    patches: [
+      patch(
+        'orders/model/findings.ts',
+        "const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true;",
+        'const isUnasked = false;',
+      ),
+    ],
+  },
+  {
     name: 'closes-here-only',
     says: 'Open attempts are closed in the database only',
     patches: [
