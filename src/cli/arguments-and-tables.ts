@@ -73,11 +73,8 @@ export function textTable(head: readonly string[], rows: readonly (readonly Cell
       })
       .join(GAP)
       .trimEnd();
-  return (
-    [line(head), widths.map((width) => '-'.repeat(Math.min(width, MAX_WIDTH))).join(GAP), ...cells.map(line)].join(
-      '\n',
-    ) + '\n'
-  );
+  const rule = widths.map((width) => '-'.repeat(Math.min(width, MAX_WIDTH))).join(GAP);
+  return [line(head), rule, ...cells.map(line)].join('\n') + '\n';
 }
 
 /** A table of one column of names and one of values. */
