@@ -40,9 +40,9 @@ const AWAY_CODES = new Set([
   'ORDER_TIMEOUT/POOLED_SESSION',
 ]);
 
-/** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
+/** The driver and TypeORM give these no code: the server ends the connection inside a transaction, or the process stops. */
 const AWAY_MESSAGE =
-  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable/i;
+  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable|calling end on the pool/i;
 
 const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
 

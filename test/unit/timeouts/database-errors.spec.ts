@@ -37,6 +37,7 @@ const unavailable: Case[] = [
   ['the end of the connection in a query', query(new Error('Connection terminated unexpectedly'))],
   ['a full pool', new Error('timeout exceeded when trying to connect')],
   ['a dead client', new Error('Client has encountered a connection error and is not queryable')],
+  ['a pool that has ended', new Error('Cannot use a pool after calling end on the pool')],
   ['a released query runner', named('QueryRunnerAlreadyReleasedError')],
   ['a released provider', named('QueryRunnerProviderAlreadyReleasedError')],
   ['what was caused by one of them', causedBy(query(coded('57P01')))],
