@@ -20,11 +20,11 @@ export const ODD_MONEY: readonly Scenario[] = [
     name: 'two-providers-both-paid',
     says: 'the buyer pays at two providers in the same moment; one of the payments goes back',
     plan: (random, provider) => {
-      // In the same moment: the service closes the other payment as soon as it hears of one.
-      const script = { buyer: 'pays-after', ms: random.between(300, 1_500) } as const;
+      // In the same moment, when the stories of both have begun: the service closes the other as soon as it hears of one.
+      const script = { buyer: 'pays-after', ms: random.between(1_500, 2_500) } as const;
       const notify = () => ({ lost: random.next() < 0.5 });
       return {
-        windowMs: 3_000,
+        windowMs: 4_000,
         ends: { status: ['PAID'], refunds: 1 },
         payments: [
           { script, notify: notify() },
