@@ -174,6 +174,7 @@ export class ModelStore {
    */
   adoptUnmatched(orderId: string): boolean {
     const adoptable = this.adoptable(orderId);
+    const closed: PaymentNames[] = [];
     for (const row of adoptable) {
       const { merchantAccount } = row;
       const order = this.lock(orderId);
@@ -190,8 +191,11 @@ export class ModelStore {
       if (decision === 'refused') continue;
       if (!booking.wasBooked && isHandled(same.handled, money)) continue;
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
-      this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
+      const isNamed = closed.some((one) => isSamePayment(one, { ...money, transactionId: null }));
+      if (isNamed && booking.isNew && money.source === 'report') continue;
+      this.putAttempts(booking.after);
+      closed.push(row, ...unownedOf(money, same));
       if (vouched) this.closeUnmatched(unownedOf(vouched, same));
       if (isOthersToo(decision, booking, same.handled)) {
         const why = { reason: 'attempt-mismatch', handling: 'kept', now: this.now() } as const;

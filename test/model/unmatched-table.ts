@@ -192,7 +192,9 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   const isClaimAgain = known.reason === 'attempt-mismatch' && (isOther || isVouched || !isOfOrder);
   const isLeft = (handling === 'adopted' || handling === 'completed') && told.handling === 'kept';
   const isLeftAgain = isLeft && (isHeld(known) || isClaimAgain);
-  const isFailedAgain = FAILED_REFUND_REASONS.some((reason) => reason === known.reason) && handling !== 'kept';
+  const isNumbered = handling !== 'settled' || 'refundNumber' in told.evidence;
+  const isFailedAgain =
+    FAILED_REFUND_REASONS.some((reason) => reason === known.reason) && handling !== 'kept' && isNumbered;
   const isReopened = isLeftAgain || isFailedAgain || (handling === 'settled' && (isOther || isVouched));
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;
