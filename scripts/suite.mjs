@@ -157,8 +157,8 @@ const suites = {
     run: program('test/scenarios/main.ts', scenarioServers),
   },
   outages: {
-    about: 'outages of broker and database, killed services, lost wake-ups, republication',
-    takes: '10 min',
+    about: 'outages of broker and database, killed services, lost wake-ups, what the doctor says',
+    takes: '18 min',
     options: jestOptions,
     nightly: [],
     run: specs('faults', builds),

@@ -14,6 +14,8 @@ const queues = z.array(
     messages: z.number().default(0),
     messages_dlx: z.number().optional(),
     consumers: z.number().default(0),
+    /** Of a quorum queue; null: it has none, so it does not serve. */
+    leader: z.string().nullish(),
     policy: z.string().nullish(),
     effective_policy_definition: z.union([policyDefinition, z.array(z.never())]).nullish(),
   }),
@@ -83,7 +85,7 @@ export class ManagementApi {
   }
 
   queues(): Promise<ListedQueue[]> {
-    const columns = 'name,messages,messages_dlx,consumers,policy,effective_policy_definition';
+    const columns = 'name,messages,messages_dlx,consumers,leader,policy,effective_policy_definition';
     return this.get(`queues/${this.vhost}?columns=${columns}`, queues);
   }
 

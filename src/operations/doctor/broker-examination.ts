@@ -357,7 +357,8 @@ class TransportExamination {
 
   private lost(names: readonly string[]): void {
     const seen = `The ladder lacks ${names.length} of its queues (the first is ${names[0]}), so wake-ups do not wait, and the sweep takes over.`;
-    const remedy = 'Restart an instance: it declares the ladder again (docs/runbook.md, "Wake-ups are missed").';
+    const remedy =
+      'Restart an instance: it declares the ladder again. If they are gone again, look for a policy with "expires": rabbitmqctl list_policies (docs/runbook.md, "Policies that break the path").';
     this.notes.error('message-path', seen, remedy);
   }
 

@@ -179,7 +179,9 @@ class ManagementExamination {
     });
     if (!queues) return;
     const listed = queues;
-    this.policies(listed.filter(({ name }) => name.startsWith(`${this.names.prefix}.`)));
+    const ours = listed.filter(({ name }) => name.startsWith(`${this.names.prefix}.`));
+    this.policies(ours);
+    this.unserved(ours);
     this.deadLetters(listed);
     await notes.examine('policies of exchanges', () => this.exchangePolicies());
     await notes.examine('listeners', () => this.listeners(listed));
@@ -223,6 +225,14 @@ class ManagementExamination {
     if (policy?.definition['alternate-exchange'] === undefined) return;
     const seen = `The policy "${policy.name}" sets alternate-exchange on ${delayed.name}: each wake-up is delivered twice.`;
     this.notes.error('policy', seen, `Exclude the prefix from its pattern (${POLICIES}).`);
+  }
+
+  /** Over AMQP, a quorum queue without its process looks like an empty one. */
+  private unserved(ours: readonly ListedQueue[]): void {
+    for (const { name } of ours.filter(({ leader }) => leader === null)) {
+      const seen = `The quorum queue ${name} has no leader, so nothing goes into it or out of it.`;
+      this.notes.error('queue-silent', seen, 'See docs/runbook.md, "A queue does not serve".');
+    }
   }
 
   private deadLetters(queues: readonly ListedQueue[]): void {

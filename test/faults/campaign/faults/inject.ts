@@ -14,7 +14,7 @@ import { type PlannedFault } from './plan-faults';
 import { runOldRelease } from './release-faults';
 import { TakingTurns } from './taking-turns';
 
-const FAULTS: Readonly<Record<FaultKind, Fault>> = {
+export const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   'kill-instance': instance.killInstance,
   'crash-point': instance.crashAtPoint,
   'freeze-short': instance.freezeShortly,

@@ -46,6 +46,8 @@ export interface Stage {
   readonly apiKey: string;
   /** Past the proxy. */
   readonly amqpUrl: string;
+  /** Of the instances. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly broker: OwnBroker;
   readonly databases: DatabaseServers;
   readonly database: Database;
@@ -125,7 +127,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   cleanUp.add('closing the connection to the database', () => database.close());
   const { usesPgbouncer } = setting;
   return {
-    ...{ folder, transport, usesPgbouncer, prefix, apiKey, amqpUrl },
+    ...{ folder, transport, usesPgbouncer, prefix, apiKey, amqpUrl, environment },
     ...{ broker, databases, database, simulator, ways, instances },
   };
 }

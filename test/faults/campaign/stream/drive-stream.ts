@@ -53,7 +53,7 @@ export async function driveStream(stream: Stream): Promise<StreamResult> {
     if (wait > 1) await sleep(wait, undefined, { signal: stream.signal });
     const one = playOrder(stream, number, accepted)
       .catch((error: unknown) => {
-        stream.signal.throwIfAborted();
+        if (stream.signal.aborted) return;
         const cause = error instanceof Error && error.cause ? ` (${JSON.stringify(error.cause)})` : '';
         refusals.push(`${String(error)}${cause}`);
       })
@@ -61,6 +61,7 @@ export async function driveStream(stream: Stream): Promise<StreamResult> {
     running.add(one);
   }
   await Promise.all(running);
+  stream.signal.throwIfAborted();
   return { placed: number, accepted, refusals };
 }
 
