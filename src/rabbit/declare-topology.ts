@@ -9,6 +9,7 @@ type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
 /**
  * Declares the exchanges that everyone uses, and the parked queue. Idempotent.
  *
+ * @param isAgain this connection has declared them before, so what is missing was deleted
  * @returns exchanges that somebody had deleted, with their bindings. That of the command queue is made again.
  */
 export async function declareBase(
@@ -16,8 +17,9 @@ export async function declareBase(
   channel: Channel,
   names: TopologyNames,
   { queueType }: Options,
+  isAgain = false,
 ): Promise<readonly string[]> {
-  const lost = await lostExchanges(model, names);
+  const lost = await lostExchanges(model, names, isAgain);
   await channel.assertExchange(names.parked, 'fanout', { durable: true });
   await declareParkedQueue(model, names, queueType);
   await channel.bindQueue(names.parked, names.parked, '');
@@ -58,11 +60,11 @@ export async function declareCommandQueue(
 }
 
 /** A broker that is new, or has lost its data, does not have our prefix either (see `PrefixOwner`). */
-async function lostExchanges(model: ChannelModel, names: TopologyNames): Promise<readonly string[]> {
+async function lostExchanges(model: ChannelModel, names: TopologyNames, isAgain: boolean): Promise<readonly string[]> {
   const ours = [names.events, names.commands, names.work];
   const isThere = await Promise.all(ours.map((name) => hasExchange(model, name)));
   const lost = ours.filter((_, at) => isThere[at] !== true);
-  return lost.length > 0 && (await hasExchange(model, names.owner)) ? lost : [];
+  return lost.length > 0 && (isAgain || (await hasExchange(model, names.owner))) ? lost : [];
 }
 
 /** No consumer does it while its channel stays open, and the broker drops commands that go to no queue. */
@@ -77,11 +79,9 @@ async function bindCommands(channel: Channel, names: TopologyNames): Promise<voi
 
 /** Other programs bind their queues to the exchange of events, and only they can do so again. */
 function sentenceOfLost(name: string, { events }: TopologyNames): string {
-  const lost =
-    name === events
-      ? 'no events reach your queues; bind your queues to it again'
-      : 'what was sent meanwhile is lost, unless its sender saw that it was refused';
-  return `the exchange "${name}" was deleted and is declared again without its bindings: ${lost}`;
+  return name === events
+    ? `the exchange "${name}" was deleted and is declared again without its bindings: no events reach your queues; bind your queues to it again`
+    : `the exchange "${name}" was deleted and is declared and bound again: what was sent meanwhile is lost, unless its sender saw that it was refused`;
 }
 
 const logger = new Logger('ParkedQueue');

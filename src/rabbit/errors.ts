@@ -81,8 +81,9 @@ export class QueueUnavailableError extends CodedError {
     super(
       'QUEUE_UNAVAILABLE',
       `the queue "${queue}" could not be consumed within ${ms} ms, so it is probably a quorum queue without ` +
-        `a leader. If most of its nodes are up, delete it (rabbitmqctl delete_queue "${queue}"): it is declared again, ` +
-        'without its messages. Other queues are consumed as usual',
+        'a leader or a process. If most of its nodes are up, restart one (rabbitmqctl stop_app, then start_app), which ' +
+        `keeps its messages. If that does not help, delete it (rabbitmqctl delete_queue "${queue}"): it is declared ` +
+        'again, without its messages. Other queues are consumed as usual',
     );
   }
 }

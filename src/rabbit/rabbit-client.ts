@@ -53,6 +53,8 @@ export class RabbitClient {
   private readonly requests: ConsumeRequest[] = [];
   private readonly beforeWakeUps: Declare[] = [];
   private readonly upkeep: PollingLoop;
+  /** Connections on which the exchanges were declared. */
+  private readonly declared = new WeakSet<ChannelModel>();
 
   constructor(
     readonly options: ResolvedRabbitOptions,
@@ -188,15 +190,20 @@ export class RabbitClient {
     }
   }
 
-  /** Exchanges that somebody has deleted while no connection was lost. A refusal is logged when a connection opens. */
+  /**
+   * Exchanges that somebody has deleted while no connection was lost. Only a process that consumes can bind what leads to
+   * its queues. A refusal is logged when a connection opens.
+   */
   private async declareAgain(): Promise<false> {
-    if (this.publisher.isReady) await this.declare(this.publishing, []).catch(() => undefined);
+    if (this.publisher.isReady && this.requests.length > 0)
+      await this.declare(this.publishing, []).catch(() => undefined);
     return false;
   }
 
   /** Queues whose consumers go on do not notice that their exchange, and with it their binding, was deleted. */
   private async declareBase(model: ChannelModel, channel: Channel): Promise<void> {
-    const lost = await declareBase(model, channel, this.names, this.options);
+    const lost = await declareBase(model, channel, this.names, this.options, this.declared.has(model));
+    this.declared.add(model);
     if (lost.length > 0) for (const request of this.requests) await onChannel(model, (own) => request.declare(own));
   }
 }
@@ -211,28 +218,33 @@ const ANSWER_MS = 10_000;
 
 const PROBE_CLOSE_MS = 1_000;
 
+const ACCESS_REFUSED = 403;
+
 const NOT_FOUND = 404;
 
 /**
  * Whether a queue serves its consumers. Uses its own connection: a quorum queue without a leader does not answer, and
  * after 65 s the broker closes the whole connection with 541 (3.10.8). A message that was read returns to the queue
- * when the connection closes. A queue that does not exist counts as serving, because its consumer declares it. Never
- * rejects.
+ * when the connection closes. Never rejects.
  */
 async function queueServes(clock: Clock, open: () => Promise<ChannelModel>, queue: string): Promise<boolean> {
-  const opening = open();
-  const asking = opening.then(async (connection) => {
-    const channel = await connection.createChannel();
-    channel.on('error', () => undefined);
-    await channel.get(queue);
-    return true;
-  });
-  const serves = await withTimeout(clock, ANSWER_MS, asking.catch(isGone), false);
-  const model = await opening.catch(() => undefined);
-  if (model) await endConnection(clock, model, model.close(), PROBE_CLOSE_MS);
+  const model = await open().catch(() => undefined);
+  // Without a connection to ask on, for example because they are limited, nothing speaks against the queue.
+  if (!model) return true;
+  const serves = await withTimeout(clock, ANSWER_MS, getFrom(model, queue).catch(isNoSilence), false);
+  await endConnection(clock, model, model.close(), PROBE_CLOSE_MS);
   return serves;
 }
 
-function isGone(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === NOT_FOUND;
+async function getFrom(model: ChannelModel, queue: string): Promise<boolean> {
+  const channel = await model.createChannel();
+  channel.on('error', () => undefined);
+  await channel.get(queue);
+  return true;
+}
+
+/** Its consumer declares what is not there, and is told what it may not. */
+function isNoSilence(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === NOT_FOUND || code === ACCESS_REFUSED;
 }

@@ -123,10 +123,49 @@ describe('an exchange that somebody deletes', () => {
     await client.close();
   });
 
+  it.each(['commands', 'work'] as const)(
+    'leaves nothing unbound if that of %s is deleted together with the mark of who owns the prefix',
+    async (which) => {
+      const clock = new ManualClock();
+      const options = resolveRabbitOptions({ urls: [vhost.url], prefix: names.prefix, queueType: 'classic' });
+      const client = new RabbitClient(options, clock);
+      const declareQueue = async (channel: Channel) =>
+        void (await (which === 'work'
+          ? declareWorkQueue(channel, names, { queueType: 'classic' }, 'owned')
+          : declareCommandQueue(channel, names, { queueType: 'classic' })));
+      const queue = which === 'work' ? names.workQueue('owned') : names.commands;
+      const taken: string[] = [];
+      client.consume({
+        ...{ queue, prefetch: 1, declare: declareQueue },
+        onDelivery: (delivery) => {
+          taken.push(delivery.body.toString());
+          delivery.acknowledge('ack');
+        },
+      });
+      client.start();
+      await until(() => client.isUp);
+      for (const name of [names[which], names.owner]) await deleteExchange(name);
+      clock.advance(60_000);
+      await until(() => warnings.length > 0);
+      const channel = await connection.createConfirmChannel();
+      const key = which === 'work' ? 'owned' : 'order.placed';
+      await until(async () => {
+        channel.publish(names[which], key, Buffer.from('found'));
+        await channel.waitForConfirms();
+        return taken.includes('found');
+      });
+      await channel.close();
+      await client.close();
+    },
+  );
+
   it('is declared again within a minute, also if only others publish to it', async () => {
     const clock = new ManualClock();
     const options = resolveRabbitOptions({ urls: [vhost.url], prefix: names.prefix, queueType: 'classic' });
     const client = new RabbitClient(options, clock);
+    const declareQueue = async (channel: Channel) =>
+      void (await declareCommandQueue(channel, names, { queueType: 'classic' }));
+    client.consume({ queue: names.commands, prefetch: 1, declare: declareQueue, onDelivery: () => undefined });
     client.start();
     await until(() => client.isUp);
     await deleteExchange(names.commands);
