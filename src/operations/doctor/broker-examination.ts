@@ -204,9 +204,10 @@ export class BrokerExamination {
   }
 
   private async queues(inspection: BrokerInspection): Promise<void> {
-    const { client, kinds } = this.deps;
+    const { client, kinds, transport } = this.deps;
     const { queues } = expectedTopology(client.names, client.options.queueType, kinds);
-    const consumed = [...kinds.map((kind) => client.names.workQueue(kind)), client.names.commands];
+    const work = transport === 'none' ? [] : kinds.map((kind) => client.names.workQueue(kind));
+    const consumed = [...work, client.names.commands];
     for (const queue of [...queues, ...this.delayQueues])
       await this.inTime(queue.name, () => this.queue(inspection, queue));
     const missing: string[] = [];

@@ -8,6 +8,7 @@ import {
   isUserShutOut,
 } from '../../database';
 import { messageOf } from '../../errors';
+import { Ladder } from '../../delay';
 import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
@@ -56,7 +57,7 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     return notes.report;
   }
   const broker = { client, transport, ladder, horizonMs, databaseId, kinds, probeMs: limits.probeMs };
-  if (await new BrokerExamination(broker, notes).run()) await examineManagement(client, patient.managementUrl, notes);
+  if (await new BrokerExamination(broker, notes).run()) await examineManagement(client, patient, notes);
   else notes.skip('policies, alarms, and listeners', 'no connection to the broker');
   return notes.report;
 }
@@ -100,13 +101,20 @@ async function examineTables(
   return { ...facts, kinds: [...all] };
 }
 
-async function examineManagement(client: RabbitClient, managementUrl: string | undefined, notes: Notes): Promise<void> {
+async function examineManagement(client: RabbitClient, patient: Patient, notes: Notes): Promise<void> {
   const [url = ''] = client.options.urls;
   let api: ManagementApi | undefined;
   await notes.examine(MANAGED, async () => {
-    api = new ManagementApi(url, managementUrl);
+    api = new ManagementApi(url, patient.managementUrl);
   });
-  if (api) await new ManagementExamination(api, client.names, notes).run();
+  const { ladder, horizonMs } = patient;
+  const { queueType } = client.options;
+  // Its first exchange is the one where waits end.
+  const [delivery = ''] = new Ladder(client.names, { ...ladder, horizonMs, queueType }).exchanges;
+  const transport = notes.report.facts['delay transport'];
+  const delivers =
+    transport === 'ladder' ? delivery : transport === 'delayed-exchange' ? client.names.delayed : undefined;
+  if (api) await new ManagementExamination(api, client.names, delivers, notes).run();
 }
 
 function unreachable(error: unknown, notes: Notes): void {
@@ -168,6 +176,8 @@ class ManagementExamination {
   constructor(
     private readonly api: ManagementApi,
     private readonly names: TopologyNames,
+    /** The exchange of the delay transport that brings wake-ups to the work queues. */
+    private readonly delivers: string | undefined,
     private readonly notes: Notes,
   ) {}
 
@@ -273,12 +283,18 @@ class ManagementExamination {
       const seen = `The queue ${queue} is not bound to the exchange ${queue}, so the broker drops ${dropped}.`;
       this.notes.error(id, seen, 'Restart one instance of the service, which binds it again.');
     }
-    const bound = await this.api.queuesBehind(work);
-    const unbound = queues
-      .map(({ name }) => name)
-      .filter((name) => name.startsWith(`${work}.`) && !bound.includes(name));
+    const ofWork = queues.filter(({ name }) => name.startsWith(`${work}.`));
+    await this.unbound(work, ofWork);
+    // A kind that nobody handles any more keeps its queue, and a new transport does not know it.
+    const used = ofWork.filter(({ consumers }) => consumers > 0);
+    if (this.delivers !== undefined) await this.unbound(this.delivers, used);
+  }
+
+  private async unbound(exchange: string, queues: readonly ListedQueue[]): Promise<void> {
+    const bound = await this.api.queuesBehind(exchange);
+    const unbound = queues.map(({ name }) => name).filter((name) => !bound.includes(name));
     if (unbound.length === 0) return;
-    const seen = `Not bound to the exchange ${work}, so that their wake-ups are parked: ${unbound.join(', ')}.`;
+    const seen = `Not bound to the exchange ${exchange}, so that their wake-ups are parked: ${unbound.join(', ')}.`;
     this.notes.error('work-unbound', seen, 'Restart one instance of the service, which binds them again.');
   }
 

@@ -297,3 +297,18 @@ describe('the doctor finds beside a service', () => {
     }, 30_000);
   });
 });
+
+describe('the doctor, of a service that uses the broker for commands and events only,', () => {
+  let service: SilentService;
+
+  beforeAll(async () => {
+    service = await openSilentService({ DELAY_TRANSPORT: 'none' });
+  });
+
+  afterAll(() => service.drop());
+
+  it('misses no queue of wake-ups', async () => {
+    const { findings } = await runJson<DoctorReport>(service.environment, 'doctor');
+    expect(findings.filter(({ id }) => id.startsWith('queue-'))).toEqual([]);
+  });
+});
