@@ -14,6 +14,8 @@ import { type FaultKind } from './faults/fault-kind';
 import { FaultLog } from './faults/fault-log';
 import { injectFaults } from './faults/inject';
 import { type FaultWish, planFaults } from './faults/plan-faults';
+import { WAKE_UP_KINDS, workQueue } from './stage/broker-names';
+import { ladderQueues } from './stage/ladder-names';
 import { openStage, type Stage } from './stage/open-stage';
 import { BrokerLink } from './stream/broker-link';
 import { driveStream, type StreamResult } from './stream/drive-stream';
@@ -75,6 +77,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
     const left = await untilDrained(stage, events, {
       ...{ limitMs: run.drainMs ?? DRAIN_MS, hasBroker: !isBrokerDead, signal },
       missing: () => missingOf(stage, stream),
+      mend: () => deleteUnserved(stage, say),
     });
     const drainMs = performance.now() - drainedFrom;
     if (isBrokerDead) for (const event of await eventsInOutbox(stage.database)) events.take(event);
@@ -157,6 +160,17 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
 async function missingOf({ database }: Stage, { accepted }: StreamResult): Promise<number> {
   const [row] = await database.query<{ count: number }>('SELECT count(*)::int AS count FROM order_timeout.orders');
   return Math.max(accepted.size - (row?.count ?? 0), 0);
+}
+
+/** docs/runbook.md, "A queue does not serve": 3.10.8 leaves one without a leader if it is killed just after declaring it. */
+async function deleteUnserved({ broker, prefix }: Stage, say: Run['say']): Promise<void> {
+  for (const name of [...WAKE_UP_KINDS.map(workQueue), ...ladderQueues(), 'parked'].map(
+    (each) => `${prefix}.${each}`,
+  )) {
+    if (await broker.serves(name)) continue;
+    say(`the operator deletes ${name}, which has no leader`);
+    await broker.deleteQueue(name);
+  }
 }
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(0)} s`;

@@ -150,6 +150,15 @@ export class OwnBroker extends OwnServer {
     return /^(ok|none)$|already_started/.test(answer);
   }
 
+  /** Whether the queue has a leader, which a quorum queue may be without for good; one that is not there counts as well. */
+  async serves(name: string): Promise<boolean> {
+    const hasLeader = `case amqqueue:get_type(Queue) of
+        rabbit_quorum_queue -> ok == element(1, catch ra:members(Pid, 2000));
+        _ -> true
+      end`;
+    return (await this.onQueue(name, hasLeader)) !== 'false';
+  }
+
   /** As the runbook says of one that does not serve. */
   async deleteQueue(name: string): Promise<void> {
     await this.onQueue(name, 'catch rabbit_amqqueue:delete(Queue, false, false, <<"campaign">>)');
