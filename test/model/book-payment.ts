@@ -121,7 +121,8 @@ function book(world: World, late: LatePath, order: LockedOrder, money: Money, bo
     case 'insufficient':
       if (order.status === 'CLOSING' && money.source === 'provider')
         world.engine.schedule(paymentTimeout(order.id), world.agenda.now);
-      if (booking.holder.status === 'SETTLED') return;
+      // Money that is settled, or goes back, is no part of the price.
+      if (booking.holder.status !== 'PAID') return;
       return keep(world, order, { ...money, ...heldBy(booking.holder, money) }, decision.reason);
     case 'already-paid':
     case 'surplus':
