@@ -409,6 +409,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   NoteFirstLookUp1766000002400: 'IndexUndecided1765200001000',
   RefundExcess1766000002500: 'IndexUndecided1765200001000',
   RememberRefunds1766000002600: 'IndexUndecided1765200001000',
+  NoteAssignment1766000002700: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

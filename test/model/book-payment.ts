@@ -1,6 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
 import { decidePayment } from '../../src/orders/pay/mark-paid';
-import { othersWith, vouchedBy } from '../../src/orders/model/decide-claim';
+import { isAnyones, othersWith, vouchedBy } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import {
   type LockedOrder,
@@ -99,6 +99,8 @@ function take(world: World, late: LatePath, order: LockedOrder, told: Money, boo
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
+  if (claim === 'refused' && isAnyones(order, money))
+    return store.keepUnmatched([unmatchedMoney(world, told, null, 'unknown-order', 'kept')]);
   if (claim === 'refused') return mismatched();
   const vouched = claim === 'ours' ? vouchedBy(order, money, same) : undefined;
   if (vouched) return take(world, late, order, vouched, booked);

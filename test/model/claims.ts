@@ -139,7 +139,7 @@ export class Claims {
     const money = paymentsFound(findings);
     if (money.length === 0) return findings;
     const found = money.map((one) => store.samePayments(one));
-    const { left, taken, settled, disputed } = wiring.splitTaken(order, findings, {
+    const { left, taken, settled, disputed, anyones } = wiring.splitTaken(order, findings, {
       attempts: found.flatMap(({ attempts }) => attempts),
       unowned: found.flatMap(({ unowned }) => unowned),
       handled: found.flatMap(({ handled }) => handled),
@@ -147,6 +147,7 @@ export class Claims {
     const why = { orderId: order.id, handling: 'kept', evidence: {}, now: agenda.now } as const;
     store.keepUnmatched([...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' })));
     store.keepUnmatched(settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' })));
+    store.keepUnmatched(anyones.map((names) => ({ ...names, ...why, orderId: null, reason: 'unknown-order' })));
     const isSettledAs = (one: Money) => (row: UnmatchedRow) =>
       isClaimOf(row, order.id, one) &&
       row.handling === 'settled' &&

@@ -218,7 +218,8 @@ export class ModelStore {
       if (row.source === 'report' || (row.orderId !== null && this.orders.has(row.orderId))) return false;
       const stated = { ...row, reference: statedReference(row) };
       return attempts.some(
-        (attempt) => this.isSame(attempt, row) || (attempt.registered && this.isSame(attempt, stated)),
+        (attempt) =>
+          this.isSame(attempt, row) || (attempt.registered && !attempt.assigned && this.isSame(attempt, stated)),
       );
     });
   }
@@ -277,7 +278,11 @@ export class ModelStore {
   keepUnmatched(money: readonly UnmatchedMoney[]): void {
     const isRepeated = (one: UnmatchedMoney): boolean =>
       one.reason === 'unknown-order' && isRepetition(this.handled.find(one, one.orderId), one);
-    this.unmatched.keep(money.filter((one) => !isRepeated(one)));
+    const attempts = this.all().flatMap((order) => order.attempts);
+    this.unmatched.keep(
+      money.filter((one) => !isRepeated(one)),
+      attempts,
+    );
   }
 
   /** Whether the money of this attempt is in a refund that is not done. */

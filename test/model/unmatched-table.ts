@@ -6,7 +6,14 @@ import {
   type UnmatchedMoney,
   WHOLE_PAYMENT_REASONS,
 } from '../../src/orders/model/unmatched-money';
-import { type AttemptKey, isBooked, isSamePayment, isSameRow, type PaymentAttempt } from '../../src/orders/model/order';
+import {
+  type AttemptKey,
+  isApart,
+  isBooked,
+  isSamePayment,
+  isSameRow,
+  type PaymentAttempt,
+} from '../../src/orders/model/order';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
 /** A row of unmatched_payment, with the name that its evidence has in the database. */
@@ -36,9 +43,14 @@ export class UnmatchedTable {
     return this.rows.find((row) => row.id === id);
   }
 
-  /** src/orders/sql/keep-unmatched-money.ts. */
-  keep(money: readonly UnmatchedMoney[]): void {
-    for (const one of money.map((each) => this.accounted(each))) {
+  /** src/orders/sql/keep-unmatched-money.ts. @param attempts what the orders have */
+  keep(money: readonly UnmatchedMoney[], attempts: readonly PaymentAttempt[] = []): void {
+    const isOthers = (one: UnmatchedMoney): boolean =>
+      this.distinguishes &&
+      one.orderId === null &&
+      one.source === 'provider' &&
+      attempts.some((has) => isApart(has, one));
+    for (const one of money.map((each) => this.accounted(isOthers(each) ? distinguished(each) : each))) {
       const told = rowOf(one);
       const known = this.rows.find((row) => row.reason === one.reason && isSameRow(row, one));
       if (known && this.distinguishes && isOtherPayment(known, told)) this.keep([distinguished(one)]);

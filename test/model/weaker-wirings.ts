@@ -156,6 +156,7 @@ export const WEAKER: readonly Wiring[] = [
         taken,
         settled: [],
         disputed: [],
+        anyones: [],
       };
     },
     asksAboutClaims: false,

@@ -285,7 +285,8 @@ export const OWN_TABLES: Readonly<Record<string, OwnTable>> = {
     keys: ['provider, reference, merchant_account'],
     columns:
       'provider reference order_id merchant_account status amount currency time_expire created_at updated_at paid_amount ' +
-      'paid_currency paid_at transaction_id evidence registered paid_source resolved_account refunded_amount',
+      'paid_currency paid_at transaction_id evidence registered paid_source resolved_account refunded_amount ' +
+      'assigned',
   },
   payment_name_key: { keys: ['id'], columns: 'id key' },
   refund: {

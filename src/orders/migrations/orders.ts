@@ -4,6 +4,7 @@ import { TRANSITION_CAUSES } from '../model/transition';
 import {
   identifyPayments,
   indexEarlyMoney,
+  noteAssignment,
   refundExcess,
   rememberPayments,
   rememberRefunds,
@@ -26,6 +27,7 @@ export function orderMigrations(schema: string): Migration[] {
     resolveAccounts(schema),
     refundExcess(schema),
     rememberRefunds(schema),
+    noteAssignment(schema),
   ];
 }
 

@@ -294,6 +294,15 @@ export function resolveAccounts(schema: string): Migration {
   );
 }
 
+/** Tells what a person has assigned from what its order has registered. What was assigned before counts as registered. */
+export function noteAssignment(schema: string): Migration {
+  return migrationOf(
+    'NoteAssignment1766000002700',
+    [`ALTER TABLE ${schema}.payment_attempt ADD COLUMN assigned boolean NOT NULL DEFAULT false`],
+    [`ALTER TABLE ${schema}.payment_attempt DROP COLUMN assigned`],
+  );
+}
+
 const BEFORE = ATTEMPT_STATUSES.filter((status) => status !== 'SETTLED');
 
 /** Records on attempts that a person has settled their payments, so that it outlives the rows of unmatched money. */

@@ -4,6 +4,7 @@ import {
   canTakeMoney,
   isBooked,
   isClaim,
+  isApart,
   isOtherPayment,
   isSameAttempt,
   isSamePayment,
@@ -47,7 +48,7 @@ export function decideClaim(
   const others = othersWith(order, money, known);
   const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
   if (!wasBooked && !money.isAssigned && unownedOf(money, known).some((one) => isTooOld(one, order))) return 'refused';
-  if (isToldOfOther(order, money, known)) return 'refused';
+  if (isToldOfOther(order, money, known) || (!wasBooked && isAnyones(order, money))) return 'refused';
   if (holders.length === 0) return !wasBooked && isSecondOfSettled(order, money) ? 'disputed' : 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
@@ -76,6 +77,15 @@ export function isToldOfOther(
 ): boolean {
   const isOthers = ({ orderIds = [] }: UnownedMoney): boolean => orderIds.some((one) => one !== id);
   return money.source === 'report' && unownedOf(money, known).some(isOthers);
+}
+
+/** Pure: whether the provider tells of a payment under a reference that the order has only another payment of. */
+export function isAnyones(
+  { attempts }: Pick<LockedOrder, 'attempts'>,
+  { secondOf, isAssigned, ...money }: Money,
+): boolean {
+  const told = { ...money, reference: secondOf ?? money.reference };
+  return money.source === 'provider' && isAssigned !== true && attempts.some((one) => isApart(one, told));
 }
 
 /** A settled report does not say which of several payments under its reference the person has settled. */
@@ -204,7 +214,9 @@ export interface WaitingMoney extends PaymentNames {
 /** Pure: whether it may be for this order, which then must not end. What the order had and was paid back counts as none. */
 export function mayBeFor({ id, attempts }: Pick<LockedOrder, 'id' | 'attempts'>, waiting: WaitingMoney): boolean {
   const { orderId, attempt: reference } = waiting;
-  const isNamed = reference === null || attempts.some((one) => isSameAttempt(one, { ...waiting, reference }));
+  const isIts = (one: PaymentAttempt, names: PaymentNames): boolean =>
+    isSameAttempt(one, names) && !isApart(one, names);
+  const isNamed = reference === null || attempts.some((one) => isIts(one, { ...waiting, reference }));
   const isGone = (one: PaymentAttempt): boolean =>
     isBooked(one) && one.status !== 'PAID' && isSamePayment(one, waiting) && !areTwoPayments(one, waiting);
   return orderId === id && isNamed && !attempts.some(isGone);

@@ -351,7 +351,7 @@ function paidFieldsOf({ amount, currency, paidAt, transactionId, source }: Money
 }
 
 function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): PaymentAttempt {
-  return isAssigned && !attempt.registered ? { ...attempt, registered: true } : attempt;
+  return isAssigned && !attempt.registered ? { ...attempt, registered: true, assigned: true } : attempt;
 }
 
 /** Keeps its status, because its money may be in a refund or settled. A second name stays the second name. */
@@ -400,6 +400,7 @@ export function draftAttempt(
     timeExpire: attempt.timeExpire ?? null,
     createdAt,
     registered: true,
+    assigned: false,
     paidAmount: null,
     refundedAmount: 0n,
     paidCurrency: null,

@@ -103,6 +103,8 @@ export interface PaymentAttempt {
   readonly createdAt: Date;
   /** False: it was not registered when its payment was reported, so nothing links the payment to the order. */
   readonly registered: boolean;
+  /** It counts as registered because a person has given its payment to the order, which has not registered the reference. */
+  readonly assigned: boolean;
   readonly paidAmount: bigint | null;
   /** What of it was too much and goes or went back, while the order keeps the rest. */
   readonly refundedAmount: bigint;
@@ -206,6 +208,16 @@ export function isOtherPayment(held: PaymentAttempt, money: PaymentNames): boole
   return isBooked(held) && held.paidSource === 'provider' && areTwoPayments(held, money);
 }
 
+/**
+ * Whether this is somebody's own payment under the reference of an attempt. An order gets further payments only under what
+ * it has registered itself: a report or a person has given it one payment, and others may pay under the same reference.
+ */
+export function isApart(held: PaymentAttempt, money: PaymentNames): boolean {
+  const { registered, assigned, status, paidSource } = held;
+  const isNamed = status === 'DUPLICATE' || (isBooked(held) && paidSource === 'provider');
+  return !(registered && !assigned) && isNamed && areTwoPayments(held, money);
+}
+
 /** What a reference becomes when its order is erased. A random part follows, so that it cannot be computed from the reference. */
 export const ERASED_PREFIX = 'erased:';
 
@@ -238,7 +250,8 @@ export function findAttempt<T extends AttemptName>(attempts: readonly T[], name:
  * The attempt that a provider means by these names: the one with the reference, if its order registered it or the provider
  * has confirmed it, unless the provider has confirmed this very transaction for another one.
  */
-export function meantAttempt(attempts: readonly PaymentAttempt[], names: PaymentNames): PaymentAttempt | undefined {
+export function meantAttempt(all: readonly PaymentAttempt[], names: PaymentNames): PaymentAttempt | undefined {
+  const attempts = all.filter((one) => !isApart(one, names));
   const known = findAttempt(attempts, names);
   const holders = attempts.filter((one) => isBooked(one) && !isOtherPayment(one, names));
   const certain = holders.find(({ paidSource }) => paidSource === 'provider');

@@ -19,6 +19,7 @@ import {
   unownedOf,
   vouchedBy,
   decideClaim,
+  isAnyones,
   othersWith,
   namesOfMoney,
 } from '../model/decide-claim';
@@ -83,11 +84,12 @@ export class ClaimPayment {
   }
 
   /** Keeps the money for a person to decide, and reports it. */
-  keep({ locked, payment, money, by }: Claim, reason: UnmatchedReason): Promise<void> {
+  keep({ locked, payment, money, by }: Claim, reason: UnmatchedReason, orderId?: null): Promise<void> {
     const { tx, order, now } = locked;
     const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
     const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
-    return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
+    const kept = { ...unmatchedMoney(payment, money, reason, by, now), handling };
+    return this.store.keepUnmatched(tx, [orderId === null ? { ...kept, orderId } : kept]);
   }
 }
 
@@ -237,7 +239,8 @@ export class MarkPaid {
     const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(told, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...told, money: { ...told.money, merchantAccount: booking.holder.merchantAccount } };
-    if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
+    if (claim === 'refused' && isAnyones(order, told.money)) await this.claims.keep(reported, 'unknown-order', null);
+    else if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
     // Money that is settled, or goes back, is no part of the price.
     const isHeld = booking.holder.status === 'PAID';
     if (isHeld && (outcome === 'amount-mismatch' || outcome === 'currency-mismatch')) {

@@ -40,6 +40,7 @@ export async function writeAttempts(
     attempts.map((attempt) => attempt.paidSource),
     writes.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
     attempts.map((attempt) => attempt.resolvedAccount),
+    attempts.map((attempt) => attempt.assigned),
   ]);
   if (rows.length !== writes.length) throw new Error('a payment attempt disappeared under the lock of its order');
 }
@@ -48,9 +49,10 @@ const writeSql = statements(
   (schema) => `
       WITH f AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[],
-                             $8::text[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
+                             $8::text[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[],
+                             $14::boolean[])
           AS f(provider, reference, merchant_account, order_id, status, registered, paid_amount, paid_currency, paid_at,
-               transaction_id, paid_source, evidence, resolved_account)),
+               transaction_id, paid_source, evidence, resolved_account, assigned)),
       answered AS (
         UPDATE ${schema}.unmatched_payment p SET handling = 'adopted'
           FROM f, LATERAL (
@@ -62,8 +64,8 @@ const writeSql = statements(
                  (o.reason = 'amount-mismatch') <> (f.paid_currency = (SELECT x.currency FROM ${schema}.orders x WHERE x.id = f.order_id)))),
       written AS (
       UPDATE ${schema}.payment_attempt a
-         SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
-             paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
+         SET status = f.status, registered = f.registered, assigned = f.assigned, paid_amount = f.paid_amount,
+             paid_currency = f.paid_currency, paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
              resolved_account = COALESCE(a.resolved_account, f.resolved_account),
              evidence = COALESCE(f.evidence::jsonb, a.evidence), updated_at = now()
         FROM f
@@ -117,11 +119,11 @@ const insertSql = statements((schema) => {
   const insert = `
       INSERT INTO ${schema}.payment_attempt AS a
              (provider, reference, order_id, merchant_account, status, amount, currency, time_expire,
-              registered, paid_amount, paid_currency, paid_at, transaction_id, paid_source, evidence)
+              registered, paid_amount, paid_currency, paid_at, transaction_id, paid_source, evidence, assigned)
       SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint, $7::text, $8::timestamptz,
-             $9::boolean, $10::bigint, $11::text, $12::timestamptz, $13::text, $14::text, $15::jsonb`;
+             $9::boolean, $10::bigint, $11::text, $12::timestamptz, $13::text, $14::text, $15::jsonb, $16::boolean`;
   const onConflict = 'ON CONFLICT (provider, reference, merchant_account) DO';
-  const wanted = { provider: '$1', reference: '$2', orderId: '$3', account: '$4', mayBeUnknown: '$16::boolean' };
+  const wanted = { provider: '$1', reference: '$2', orderId: '$3', account: '$4', mayBeUnknown: '$17::boolean' };
   return {
     // It is handed over now. Some providers depend on its age: the close of a young payment needs a confirmation.
     register: `${insert} WHERE ${takenByOther(schema, wanted)} IS NULL ${onConflict} UPDATE
@@ -153,6 +155,7 @@ function parameters(attempt: PaymentAttempt, evidence: object | null): unknown[]
     attempt.transactionId === null ? null : storableText(attempt.transactionId),
     attempt.paidSource,
     evidence === null ? null : storableJson(evidence),
+    attempt.assigned,
   ];
 }
 

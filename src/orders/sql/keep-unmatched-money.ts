@@ -179,7 +179,7 @@ function isOtherPayment(row: string, other: string): string {
 }
 
 /** A second payment under the name that tells it from the first. */
-function distinguished({ transactionId, reference, evidence, ...money }: UnmatchedMoney): UnmatchedMoney {
+export function distinguished({ transactionId, reference, evidence, ...money }: UnmatchedMoney): UnmatchedMoney {
   const own = present(transactionId, `the transaction id of a second payment under ${reference}`);
   return { ...money, transactionId, reference: own, evidence: { ...evidence, reference } };
 }

@@ -119,7 +119,7 @@ const locksSql = statements((schema) => {
           UNION ALL
           SELECT a.order_id, a.reference AS attempt, ${UNOWNED_COLUMNS} FROM ${schema}.payment_attempt a, LATERAL ${earlyMoney(schema, ATTEMPT)} p
            WHERE a.order_id = ANY($1::text[]) AND p.source = 'provider'
-                 AND (p.reference = a.reference OR a.registered)
+                 AND (p.reference = a.reference OR a.registered AND NOT a.assigned)
                  AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)
            ORDER BY source, created_at, id) found) AS adoptable`,
     existing: `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`,

@@ -21,7 +21,7 @@ export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount
 
 /** Columns of an attempt with the alias `a`, for json_agg. Money is text: JSON numbers cannot hold a bigint. */
 export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.resolved_account, a.status, a.amount::text AS amount,
-  a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
+  a.currency, a.time_expire, a.created_at, a.registered, a.assigned, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
   a.refunded_amount::text AS refunded_amount, a.transaction_id, a.paid_source`;
 
 export interface OrderRow extends Pick<Order, 'id' | 'status' | 'version' | 'currency'> {
@@ -40,7 +40,7 @@ export interface OrderRow extends Pick<Order, 'id' | 'status' | 'version' | 'cur
 
 export interface AttemptRow extends Pick<
   PaymentAttempt,
-  'provider' | 'reference' | 'status' | 'currency' | 'registered'
+  'provider' | 'reference' | 'status' | 'currency' | 'registered' | 'assigned'
 > {
   readonly order_id: string;
   /** Empty: none. */
@@ -95,6 +95,7 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
     paidAt: toDate(row.paid_at),
     transactionId: row.transaction_id,
     registered: row.registered,
+    assigned: row.assigned,
     paidSource: row.paid_source,
   };
 }

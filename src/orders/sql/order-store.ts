@@ -12,6 +12,7 @@ import {
   canMoveAttempt,
   accountOfAttempt,
   type AttemptKey,
+  isApart,
   isSameAttempt,
   isSamePayment,
   type LockedOrder,
@@ -36,7 +37,7 @@ import {
   type UnownedMoney,
   type WaitingMoney,
 } from '../model/decide-claim';
-import { KeepUnmatchedMoney } from './keep-unmatched-money';
+import { distinguished, KeepUnmatchedMoney } from './keep-unmatched-money';
 import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
 /** Everything that deciding about orders needs from their tables. Methods with `tx` run in that transaction. */
@@ -113,7 +114,8 @@ export class OrderStore {
     const { attempts } = await findSamePayments(tx, this.database, unowned.map(namesAsTold));
     const resolved = attempts.map((attempt) => this.resolved(attempt));
     return unowned.map((one) => {
-      const own = resolved.filter((attempt) => isSamePayment(attempt, namesAsTold(one)));
+      const told = namesAsTold(one);
+      const own = resolved.filter((attempt) => isSamePayment(attempt, told) && !isApart(attempt, told));
       return { ...one, orderIds: own.map(({ orderId }) => orderId) };
     });
   }
@@ -226,7 +228,17 @@ export class OrderStore {
   async keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     const unowned = money.filter(({ reason }) => reason === 'unknown-order');
     if (unowned.length > 0) await this.lockPayments(tx, unowned);
-    await this.keeping.execute(tx, money);
+    await this.keeping.execute(tx, await this.apart(tx, money));
+  }
+
+  /** Under its own name if the order of another payment has its reference: it may be for any order, by that name. */
+  private async apart(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<readonly UnmatchedMoney[]> {
+    const isOrderless = (one: UnmatchedMoney): boolean => one.orderId === null && one.source === 'provider';
+    const told = money.filter(isOrderless);
+    if (told.length === 0) return money;
+    const { attempts } = await findSamePayments(tx, this.database, told);
+    const held = attempts.map((attempt) => this.resolved(attempt));
+    return money.map((one) => (isOrderless(one) && held.some((has) => isApart(has, one)) ? distinguished(one) : one));
   }
 
   /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */
@@ -290,7 +302,7 @@ const storeSql = statements((schema) => ({
       SELECT count(*)::int AS count FROM moved`,
   move: `
       WITH moved AS (
-        UPDATE ${schema}.payment_attempt a SET order_id = $5, updated_at = now()
+        UPDATE ${schema}.payment_attempt a SET order_id = $5, assigned = true, updated_at = now()
           FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, order_id)
          WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
                AND a.order_id = k.order_id AND a.paid_amount IS NULL

@@ -5,6 +5,7 @@ import { type AttemptFinding, type Finding, paymentsFound, withFindings } from '
 import { type Booking, bookMoney, type Money, moneyReceived } from '../model/money';
 import {
   decideClaim,
+  isAnyones,
   isPaidBy,
   neededPayments,
   namesOfMoney,
@@ -107,7 +108,7 @@ export class NoteUnmatchedMoney {
     const same = money.length > 0 ? await this.store.samePaymentsLocked(tx, money) : NOTHING_KNOWN;
     let known: SamePayments = same;
     const split = answered.map(({ order, findings, traceparent }) => {
-      const { left, taken, settled, disputed } = splitTaken(order, findings, known);
+      const { left, taken, settled, disputed, anyones } = splitTaken(order, findings, known);
       const booked = withFindings(order, left).attempts.filter(isBooked);
       known = { ...known, attempts: known.attempts.concat(booked) };
       const why = { orderId: order.id, handling: 'kept', evidence: {}, now, traceparent } as const;
@@ -119,6 +120,7 @@ export class NoteUnmatchedMoney {
           ...[...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
           // Told again only if what was settled was another amount, or a mere report.
           ...settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' as const })),
+          ...anyones.map((names) => ({ ...names, ...why, orderId: null, reason: 'unknown-order' as const })),
         ],
       };
     });
@@ -203,17 +205,20 @@ export class NoteUnmatchedMoney {
 
 const NOTHING_KNOWN: SamePayments = { attempts: [], unowned: [], handled: [] };
 
+type Fate = 'taken' | 'settled' | 'disputed' | 'anyones' | 'left';
+
 /**
  * Pure: tells the payments that this order does not take from the findings that are left to it. `settled`: those among
  * them that a person had settled before, which the order books as such. `disputed`: those of which the provider had stated
- * another amount before, as in a notification that arrived during the look-up.
+ * another amount before, as in a notification that arrived during the look-up. `anyones`: see isAnyones.
  */
 export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   { attempts, unowned, handled }: SamePayments,
-): { left: readonly AttemptFinding[] } & Record<'taken' | 'settled' | 'disputed', readonly Money[]> {
-  const fateOf = ({ money, wasBooked, isDisputed }: Booking): 'taken' | 'settled' | 'disputed' | 'left' => {
+): { left: readonly AttemptFinding[] } & Record<Exclude<Fate, 'left'>, readonly Money[]> {
+  const fateOf = ({ money, wasBooked, isDisputed }: Booking): Fate => {
+    if (!wasBooked && isAnyones(order, money)) return 'anyones';
     const same = { attempts: attempts.filter((other) => holds(other, money)), unowned };
     const isSettled = !wasBooked && isSettledBefore(handled, money);
     const isDone = !wasBooked && isHandled(handled, money) && !isSettled;
@@ -224,20 +229,26 @@ export function splitTaken(
   const judged = findings.map((one) => {
     const [told] = paymentsFound([one]);
     const booking = told && bookMoney(order, told);
-    return { one, money: booking?.money, fate: booking ? fateOf(booking) : 'left' };
+    const fate = booking ? fateOf(booking) : 'left';
+    return { one, money: fate === 'anyones' ? told : booking?.money, fate };
   });
-  const moneyOf = (wanted: 'taken' | 'settled' | 'disputed'): Money[] =>
+  const moneyOf = (wanted: Fate): Money[] =>
     judged.flatMap(({ money, fate }) => (money && fate === wanted ? [money] : []));
   const left = judged.map(({ one, fate }) => {
     if (fate === 'taken') return { ...one, finding: TAKEN };
+    if (fate === 'anyones') return { ...one, finding: ANYONES };
     return fate === 'settled' ? { ...one, isSettled: true } : one;
   });
-  return { left, taken: moneyOf('taken'), settled: moneyOf('settled'), disputed: moneyOf('disputed') };
+  const kept = { taken: moneyOf('taken'), settled: moneyOf('settled'), disputed: moneyOf('disputed') };
+  return { left, ...kept, anyones: moneyOf('anyones') };
 }
 
 function holds(other: PaymentAttempt, money: Money): boolean {
   return isSameAttempt(other, money) || (isBooked(other) && isSamePayment(other, money));
 }
+
+/** The attempt has another payment, of which the provider was not asked. */
+const ANYONES: Finding = { type: 'CLOSED', evidence: { reason: 'a payment that another order may have' } };
 
 /** It does not name the other order, which may be that of another merchant. */
 const TAKEN: Finding = {

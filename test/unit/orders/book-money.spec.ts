@@ -172,6 +172,17 @@ describe('booking a payment', () => {
     }
   });
 
+  it('tells what a person has assigned from what the order has registered', () => {
+    const told = money({ isAssigned: true });
+    const reported = paid({ paidSource: 'report', registered: false });
+    for (const attempts of [[], [reported]])
+      expect(bookMoney(order({ attempts }), told).holder).toMatchObject({ registered: true, assigned: true });
+    expect(bookMoney(order({ attempts: [attempt()] }), told).holder).toMatchObject({
+      registered: true,
+      assigned: false,
+    });
+  });
+
   it('needs a new row only for an attempt that was not registered', () => {
     expect(bookMoney(order(), money()).isNew).toBe(true);
     expect(bookMoney(order({ attempts: [attempt()] }), money()).isNew).toBe(false);

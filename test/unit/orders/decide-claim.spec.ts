@@ -86,6 +86,18 @@ describe('a payment that other orders have', () => {
     expect(claim(told, [booked], { subject: registered })).toBe('refused');
   });
 
+  it('is refused if it is another one under a reference that only an assignment or a report has given to the order', () => {
+    const told = { reference: 't-2', transactionId: 't-2', secondOf: 'a-1' };
+    const first = paid({ transactionId: 't-1' });
+    expect(claim(told, [], { subject: order({ attempts: [first] }) })).toBe('taken');
+    for (const how of [{ registered: false }, { assigned: true }]) {
+      const subject = order({ attempts: [{ ...first, ...how }] });
+      expect(claim(told, [], { subject })).toBe('refused');
+      expect(claim(told, [], { subject, wasBooked: true })).toBe('taken');
+      expect(claim({ ...told, isAssigned: true }, [], { subject })).toBe('taken');
+    }
+  });
+
   it('counts as registered under its other name only if the order holds it under that name', () => {
     const told = { reference: 'ch_1', transactionId: 'a-1' };
     const others = [elsewhere({ reference: 'ch_1', paidSource: 'report', registered: false })];
@@ -128,6 +140,11 @@ describe('confirmed money that waits for a person', () => {
   it('may be for the order that it names, or whose attempt it was paid under', () => {
     expect([isFor([], { attempt: null }), isFor([attempt()])]).toEqual([true, true]);
     expect([isFor([], { attempt: null, orderId: 'o-2' }), isFor([])]).toEqual([false, false]);
+  });
+
+  it('is not for an order that has another payment under the reference only because a person has assigned it', () => {
+    const first = paid({ transactionId: 't-0' });
+    expect([isFor([first]), isFor([{ ...first, assigned: true }])]).toEqual([true, false]);
   });
 
   it('is not for an order whose attempt is at another merchant account', () => {

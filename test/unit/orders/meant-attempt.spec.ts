@@ -34,4 +34,23 @@ describe('the attempt that a provider means', () => {
     expect(meantAttempt([first, second], names('static', 't-2'))).toBe(second);
     expect(meantAttempt([first], names('static', 't-2'))).toBe(first);
   });
+
+  it.each([
+    ['a report has made', { registered: false }],
+    ['a person has assigned', { assigned: true }],
+    ['is another name of what only a report has linked', { registered: false, status: 'DUPLICATE' }],
+  ] as const)('is none that %s, if the provider has named another payment for it', (_, how) => {
+    const first = paid({ reference: 'static', transactionId: 't-1', ...how });
+    expect(meantAttempt([first], names('static', 't-2'))).toBeUndefined();
+    const reported = paid({ reference: 't-2', registered: false, paidSource: 'report' });
+    expect(meantAttempt([first, reported], names('static', 't-2'))).toBe(reported);
+    for (const same of [names('static', 't-1'), names('static'), names('static', 'static')])
+      expect(meantAttempt([first], same)).toBe(first);
+    expect(meantAttempt([{ ...first, transactionId: null }], names('static', 't-2'))).toBeDefined();
+  });
+
+  it('is one that a report has made, whatever id the report has', () => {
+    const first = paid({ reference: 'static', transactionId: 'books-1', registered: false, paidSource: 'report' });
+    expect(meantAttempt([first], names('static', 't-2'))).toBe(first);
+  });
 });

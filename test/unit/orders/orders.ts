@@ -59,6 +59,7 @@ export function attempt(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt
     timeExpire: null,
     createdAt: at(-30_000),
     registered: true,
+    assigned: false,
     paidAmount: null,
     refundedAmount: 0n,
     paidCurrency: null,

@@ -1,0 +1,212 @@
+import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
+import { post, tellPaid } from './post-notification';
+import { dueOf, reconcile, runOnce, SCHEMA, settleUntilDone } from './shop';
+
+let desk: OperatorDesk;
+
+const lines = [{ sku: 'apple', quantity: 1, unitAmount: 100 }];
+
+/** An order of 100. */
+const placed = (): Promise<string> => desk.placed({ amount: 100, lines });
+
+const tell = (reference: string, transactionId: string, amount = 100): Promise<void> =>
+  tellPaid(desk, reference, transactionId, BigInt(amount));
+
+/** @param reference the payment's own id, or what several payments share */
+async function report(orderId: string, reference: string, amount = 100): Promise<string> {
+  const payment = { orderId, ...desk.attempt(reference), amount, currency: 'EUR' };
+  return (await desk.shop.markPaid.execute(payment)).outcome;
+}
+
+/** All rows of these payments: of each, the order that it names. */
+async function rowsOf(...references: string[]): Promise<string[]> {
+  const rows = await desk.shop.dataSource.query<{ text: string }[]>(
+    `SELECT concat_ws(' ', reference, reason, amount, handling, order_id) AS text FROM ${SCHEMA}.unmatched_payment
+      WHERE reference = ANY($1) ORDER BY id`,
+    [references],
+  );
+  return rows.map(({ text }) => text);
+}
+
+async function idOf(reference: string, reason: string): Promise<string> {
+  const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
+    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
+    [reference, reason],
+  );
+  return row?.id ?? '';
+}
+
+async function assign(reference: string, orderId: string, reason = 'unknown-order'): Promise<string> {
+  const request = { id: await idOf(reference, reason), orderId, reason: 'the receipt names it' };
+  const result = await desk.shop.assign.execute(request, { by: ANNA });
+  return result.outcome === 'assigned' ? result.booked : result.outcome === 'rejected' ? result.code : result.outcome;
+}
+
+async function settleRow(reference: string, reason: string): Promise<void> {
+  const request = { id: await idOf(reference, reason), reason: 'paid back in cash' };
+  expect(await desk.shop.settleUnmatched.execute(request, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+}
+
+async function holds(id: string): Promise<string[]> {
+  const order = await desk.shop.readOrder.execute(id);
+  return [order?.status ?? '', ...(order?.attempts ?? []).map((one) => `${one.reference} ${one.status}`).sort()];
+}
+
+const finds = (reference: string, transactionId: string, amount = 100n): void => {
+  const money = { amount, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} };
+  desk.shop.provider.answerQuery(reference, { type: 'PAID', ...money });
+};
+
+/** A static QR code at the till, or a customer number as the text of a bank transfer: several buyers pay under it. */
+describe('a reference that no order has registered', () => {
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+
+  afterAll(() => desk.shop.database.drop());
+
+  it.each([
+    ['reported for', report],
+    ['assigned to', (orderId: string, reference: string) => assign(reference, orderId)],
+  ])('has payments that are each %s its own order, whenever they were told of', async (how, give) => {
+    const [till, one, two] = [`till ${how}`, `${how} 1`, `${how} 2`];
+    const [a, b] = [await placed(), await placed()];
+    await tell(till, one);
+    expect(await give(a, till)).toBe('paid');
+    await tell(till, two);
+    await tell(till, two);
+    await tell(till, one);
+    expect(await rowsOf(till, two)).toEqual([`${till} unknown-order 100 adopted`, `${two} unknown-order 100 kept`]);
+    expect(await give(b, two)).toBe('paid');
+    await tell(till, two);
+    await tell(till, one);
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', `${till} PAID`],
+      ['PAID', `${two} PAID`],
+    ]);
+    expect(await desk.openOf(two)).toEqual([]);
+  });
+
+  it('has payments that are each for the order that they were reported for before the provider told of them', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await tell('counter', 'counter-1');
+    await assign('counter', a);
+    expect(await report(b, 'counter-2')).toBe('paid');
+    await tell('counter', 'counter-2');
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', 'counter PAID'],
+      ['PAID', 'counter-2 PAID'],
+    ]);
+    expect(await rowsOf('counter-2')).toEqual([]);
+  });
+
+  it('has no row by its name for a second payment although the first one had none', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await report(a, 'sign');
+    await tell('sign', 'sign-1');
+    await tell('sign', 'sign-2');
+    expect(await rowsOf('sign', 'sign-2')).toEqual(['sign-2 unknown-order 100 kept']);
+    const [row] = await desk.openOf('sign-2');
+    expect(row?.evidence).toMatchObject({ transactionId: 'sign-2', reference: 'sign' });
+    expect([await assign('sign-2', b), await holds(a)]).toEqual(['paid', ['PAID', 'sign PAID']]);
+  });
+
+  it('is told of another payment by a bank that takes it back, or without a valid amount, which names no order', async () => {
+    const a = await placed();
+    await tell('kiosk', 'kiosk-1');
+    await assign('kiosk', a);
+    const disputed = { amount: 100n, currency: 'EUR', evidence: { dispute: 'dp_1' } };
+    await post(desk, { type: 'CHARGEBACK', reference: 'kiosk', transactionId: 'kiosk-2', ...disputed });
+    await tell('kiosk', 'kiosk-3', -5);
+    expect(await rowsOf('kiosk', 'kiosk-2', 'kiosk-3')).toEqual([
+      'kiosk unknown-order 100 adopted',
+      'kiosk-2 chargeback 100 kept',
+      'kiosk-3 invalid-amount 0 kept',
+    ]);
+    expect(await desk.kindsOf(a)).toEqual([]);
+    await post(desk, { type: 'CHARGEBACK', reference: 'kiosk', transactionId: 'kiosk-1', ...disputed });
+    expect(await rowsOf('kiosk')).toContain(`kiosk chargeback 100 kept ${a}`);
+  });
+
+  it('gives an order that is paid in part by it no rest, which would be the money of another buyer', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await tell('stall', 'stall-1', 40);
+    expect(await assign('stall', a)).toBe('amount-mismatch');
+    await tell('stall', 'stall-2');
+    expect(await holds(a)).toEqual(['PENDING', 'stall PAID']);
+    // Nor does it keep the order from ending.
+    await desk.expire(a);
+    expect(await settleUntilDone(desk.shop, [a])).toEqual([{ type: 'done' }]);
+    expect(await holds(a)).toEqual(['REFUNDING', 'stall REFUNDING']);
+    expect(await desk.shop.dataSource.query(`SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`, [a])).toEqual(
+      [{ reference: 'stall' }],
+    );
+    expect([await assign('stall-2', b), await holds(b)]).toEqual(['paid', ['PAID', 'stall-2 PAID']]);
+  });
+
+  it('revives no order by a later payment', async () => {
+    const a = await placed();
+    await tell('booth', 'booth-1', 40);
+    await assign('booth', a);
+    await settleRow('booth', 'amount-mismatch');
+    await desk.expire(a);
+    await settleUntilDone(desk.shop, [a]);
+    await tell('booth', 'booth-2');
+    expect(await holds(a)).toEqual(['CLOSED', 'booth SETTLED']);
+    expect(await rowsOf('booth-2')).toEqual(['booth-2 unknown-order 100 kept']);
+  });
+
+  it("is told of a further payment by a look-up that was under way, which is nobody's", async () => {
+    const orders = [await placed(), await placed()];
+    for (const [index, reference] of ['cart', 'wagon'].entries()) {
+      await report('not-placed', reference, 40);
+      await assign(reference, orders[index] ?? '');
+      finds(reference, `${reference}-2`);
+    }
+    const [a = '', b = ''] = orders;
+    await desk.expire(a);
+    const { signal } = new AbortController();
+    const answer = await desk.shop.reconciling.lookUp(dueOf(a), signal);
+    const other = await desk.shop.reconciling.lookUp(dueOf(b), signal);
+    await tell('cart', 'cart-1', 40);
+    await tell('wagon', 'wagon-1', 40);
+    const due = [dueOf(a, { answer })];
+    await desk.shop.dataSource.transaction((tx) => desk.shop.closing.handleBatch(due, tx));
+    const answered = [dueOf(b, { answer: other })];
+    await desk.shop.dataSource.transaction((tx) => desk.shop.reconciling.handleBatch(answered, tx));
+    expect([await rowsOf('cart-2'), await rowsOf('wagon-2')]).toEqual([
+      ['cart-2 unknown-order 100 kept'],
+      ['wagon-2 unknown-order 100 kept'],
+    ]);
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['REFUNDING', 'cart REFUNDING'],
+      ['PENDING', 'wagon PAID'],
+    ]);
+  });
+
+  it('gives its second payment to no order that a person has given the first one of another order', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await tell('taken', 'taken-1');
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE reference = 'taken'`,
+    );
+    await desk.shop.register.execute({ orderId: b, ...desk.attempt('taken') });
+    expect([await assign('taken', a), await holds(a)]).toEqual(['paid', ['PAID', 'taken PAID']]);
+    await tell('taken', 'taken-2');
+    expect([await holds(a), await holds(b)]).toEqual([['PAID', 'taken PAID'], ['PENDING']]);
+    expect(await rowsOf('taken-2')).toEqual(['taken-2 unknown-order 100 kept']);
+  });
+
+  it('is that of an order from the time when the order registers it: both payments pay it', async () => {
+    const a = await placed();
+    await desk.shop.register.execute({ orderId: a, ...desk.attempt('own') });
+    await report(a, 'own', 50);
+    await tell('own', 'own-1', 50);
+    await tell('own', 'own-2', 50);
+    expect(await holds(a)).toEqual(['PAID', 'own PAID', 'own-2 PAID']);
+    await reconcile(desk.shop, a);
+    expect(await rowsOf('own-2')).toEqual([]);
+    await runOnce(desk.shop, desk.shop.watching, dueOf(a, { kind: 'order.late-watch' }));
+    expect(await holds(a)).toEqual(['PAID', 'own PAID', 'own-2 PAID']);
+  });
+});
