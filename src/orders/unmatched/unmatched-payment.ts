@@ -155,8 +155,8 @@ export class UnmatchedRows {
   }
 
   /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
-  async reopen(tx: EntityManager, id: string): Promise<void> {
-    await tx.query(unmatchedSql(this.database).reopen, [id]);
+  async reopen(tx: EntityManager, id: string, handling: UnmatchedHandling): Promise<void> {
+    await tx.query(unmatchedSql(this.database).reopen, [id, handling]);
   }
 
   async reviveLate(tx: EntityManager, orderId: string, why: Why): Promise<void> {
@@ -195,7 +195,7 @@ const unmatchedSql = statements((schema) => {
       WITH p AS (UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1 RETURNING *)
       ${keptFromEnding(schema)}`,
     reopen: `
-      UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`,
+      UPDATE ${table} SET handling = $2, resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`,
     revive: `
       UPDATE ${table} SET handling = 'revived', ${resolved}
        WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`,

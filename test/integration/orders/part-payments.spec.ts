@@ -8,13 +8,14 @@ describe('a payment that does not pay its order by itself', () => {
   });
   afterAll(() => desk.shop.database.drop());
 
-  const decide = async (what: 'settle' | 'reopen', reference: string, reason: string): Promise<void> => {
+  const decide = async (what: 'settle' | 'reopen', reference: string, reason: string): Promise<string> => {
     const rows = await desk.shop.dataSource.query<{ id: string }[]>(
       `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
       [reference, reason],
     );
     const result = await desk.shop.unmatched[what]({ id: rows[0]?.id ?? '', reason: 'wire 4711' }, { by: ANNA });
     expect(result.outcome).toBe(what === 'settle' ? 'settled' : 'reopened');
+    return 'payment' in result ? result.payment.handling : '';
   };
 
   const dollars = (orderId: string, reference: string) => {
@@ -96,6 +97,23 @@ describe('a payment that does not pay its order by itself', () => {
     ).toMatchObject({ outcome: 'refunding' });
     expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch refunding', 'late refunding']);
   });
+
+  it.each([
+    ['default', true, 'waiting'],
+    ['default', false, 'kept'],
+    ['parker', true, 'kept'],
+  ])(
+    'waits as before once a person reopens it: merchant %s, auto-close %s',
+    async (merchantId, autoClose, handling) => {
+      const reference = `p-again-${merchantId}-${autoClose}`;
+      const orderId = await desk.placed({ merchantId, autoClose, attempt: desk.attempt(reference) });
+      await desk.confirm(orderId, reference, 500);
+      expect(await desk.rowsOf(reference)).toEqual([`amount-mismatch ${handling}`]);
+      await decide('settle', reference, 'amount-mismatch');
+      expect(await decide('reopen', reference, 'amount-mismatch')).toBe(handling);
+      expect(await desk.rowsOf(reference)).toEqual([`amount-mismatch ${handling}`]);
+    },
+  );
 
   it('or pays too much is told once if it becomes surplus as a whole, and again if the order needs it', async () => {
     const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('p-registered') });
