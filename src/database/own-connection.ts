@@ -318,13 +318,14 @@ export class PreparingClient extends ResilientClient {
     this.query = ((...given: unknown[]) => {
       // Cursors and streams queue themselves.
       if (typeof given[0] !== 'string') return send(given);
-      if (performance.now() - this.plannedAtMs >= PLAN_AGE_MS) this.discardPlans(query);
+      const isDue = performance.now() - this.plannedAtMs >= PLAN_AGE_MS;
+      if (isDue && !COMMITS.test(given[0])) this.discardPlans(query);
       // Whatever comes meanwhile waits too, or it would overtake what came before it.
       return this.discarding ? this.discarding.then(() => send(given)) : send(given);
     }) as typeof this.query;
   }
 
-  /** Never rejects: it fails with the transaction or the connection that it is sent in, and so does what follows it. */
+  /** Never rejects: it fails with its transaction or connection, and so does what follows, but for COMMIT: that rolls back. */
   private discardPlans(query: Query): void {
     this.plannedAtMs = performance.now();
     this.discarding = (query('DISCARD PLANS') as Promise<unknown>)

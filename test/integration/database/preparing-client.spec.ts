@@ -133,6 +133,16 @@ describe('a client that prepares', () => {
     expect((await client.query('SELECT $1::int AS one', [1])).rows).toEqual([{ one: 1 }]);
   });
 
+  it('does not ask for new plans before COMMIT, which would roll back without an error if that failed', async () => {
+    const { connection } = client as unknown as { connection: { query(text: string): void } };
+    await client.query('BEGIN');
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+    const sent = jest.spyOn(connection, 'query');
+    await client.query('COMMIT');
+    await client.query('SELECT 1');
+    expect(sent.mock.calls.map(([text]) => text)).toEqual(['COMMIT', 'DISCARD PLANS', 'SELECT 1']);
+  });
+
   it('prepares no more than 500: texts that are made of values go as they come', async () => {
     for (let n = 0; n < 510; n += 1) await client.query(`SELECT $1::int AS column_${n}`, [n]);
     const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM pg_prepared_statements');
