@@ -113,7 +113,8 @@ const SHOWN = `
     SELECT o.id, o.currency, greatest(o.held - o.price, 0)::text AS excess,
            (SELECT coalesce(sum(p.amount), 0) FROM order_timeout.unmatched_payment p
              WHERE p.order_id = o.id AND p.currency = o.currency AND p.handling IN ('kept', 'waiting')
-                   AND p.reason IN ('late', 'surplus', 'overpaid'))::text AS shown
+                   AND (p.reason IN ('late', 'surplus', 'overpaid')
+                        OR p.reason = 'currency-mismatch' AND o.price = 0))::text AS shown
       FROM (SELECT o.id, a.paid_currency AS currency, sum(a.paid_amount - a.refunded_amount) AS held,
                    CASE WHEN a.paid_currency = o.currency THEN o.amount ELSE 0 END AS price
               FROM order_timeout.orders o JOIN order_timeout.payment_attempt a ON a.order_id = o.id
