@@ -9,7 +9,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 chmod 700 "$data"
 if [ ! -s "$data/PG_VERSION" ]; then
-  initdb -U "$POSTGRES_USER" --pwfile=<(printf '%s\n' "$POSTGRES_PASSWORD") --auth-host=scram-sha-256 -D "$data"
+  initdb --encoding=UTF8 --locale=C.UTF-8 -U "$POSTGRES_USER" --pwfile=<(printf '%s\n' "$POSTGRES_PASSWORD") --auth-host=scram-sha-256 -D "$data"
   echo 'host all all all scram-sha-256' >> "$data/pg_hba.conf"
   pg_ctl -D "$data" -o "-c listen_addresses=''" -w start
   createdb -U "$POSTGRES_USER" "$POSTGRES_DB"
