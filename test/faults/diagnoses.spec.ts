@@ -5,16 +5,14 @@ import { Random } from '../support/buyers/random';
 import { runJson } from '../support/command-line';
 import { hasHistory } from '../support/previous-release';
 import { SmallDisk } from '../support/servers/small-disk';
-import { ShopCaller } from '../support/shop/shop-caller';
 import { type CampaignTransport } from './campaign/campaign-options';
-import { type FaultKind } from './campaign/faults/fault-kind';
+import { FAULT_KINDS, type FaultKind } from './campaign/faults/fault-kind';
 import { FaultLog } from './campaign/faults/fault-log';
 import { FAULTS } from './campaign/faults/inject';
 import { openStage, type Stage } from './campaign/stage/open-stage';
 import { SERVICE_LOGIN } from './campaign/stage/service-login';
 import { BrokerLink } from './campaign/stream/broker-link';
-import { driveStream } from './campaign/stream/drive-stream';
-import { PLENTY, SKUS } from './campaign/stream/plan-order';
+import { driveStream, openShop } from './campaign/stream/drive-stream';
 
 /** What a fault of the campaign leaves broken for as long as it lasts. */
 interface State {
@@ -139,7 +137,6 @@ interface Setting {
   readonly kinds: readonly FaultKind[];
 }
 
-const ALL = Object.keys(DIAGNOSES) as FaultKind[];
 const PLUGIN_ONLY: readonly FaultKind[] = ['connection-killing-publish'];
 const STANDBY_ONLY: readonly FaultKind[] = ['promote-standby'];
 const isPossible = (kind: FaultKind): boolean =>
@@ -149,7 +146,7 @@ describe.each<Setting>([
   {
     transport: 'ladder',
     hasStandby: false,
-    kinds: ALL.filter((kind) => ![...PLUGIN_ONLY, ...STANDBY_ONLY].includes(kind)),
+    kinds: FAULT_KINDS.filter((kind) => ![...PLUGIN_ONLY, ...STANDBY_ONLY].includes(kind)),
   },
   { transport: 'delayed-exchange', hasStandby: false, kinds: [...PLUGIN_ONLY, 'path-that-drops'] },
   { transport: 'ladder', hasStandby: true, kinds: STANDBY_ONLY },
@@ -168,19 +165,10 @@ describe.each<Setting>([
       ...{ transport, hasStandby, instances: 1, isBrokerDead: false, usesPgbouncer: false, keepsLogs: false },
       ...{ hasSmallDisk: !hasStandby && SmallDisk.isPossible(), patches: [], environment: {}, signal },
     });
-    const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
-    await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [
-      PLENTY,
-      ...SKUS,
-    ]);
     // Or the sessions of others are hidden from it (docs/cli.md).
     await stage.database.query(`GRANT pg_read_all_stats TO ${SERVICE_LOGIN.username}`);
     link = new BrokerLink({ ...stage, url: stage.amqpUrl, seen: () => undefined });
-    const shop = new ShopCaller({
-      urls: () => stage.instances.map(({ url }) => url),
-      ...{ apiKey: stage.apiKey, signal, requestLimitMs: 3_000, pauseMs: 300, patienceMs: LIMIT_MS },
-      isTemporary: (status) => status >= 500 || status === 429,
-    });
+    const shop = await openShop(stage, signal);
     const { simulator } = stage;
     const stream = { seed: 1, orders: 1_000_000, rate: RATE, shop, link, simulator, signal, isBrokerDead: false };
     // It only keeps the service at work.

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SmallDisk } from '../../support/servers/small-disk';
-import { ShopCaller } from '../../support/shop/shop-caller';
 import { hasHistory } from '../../support/previous-release';
 import { BARE_POOL } from './build/bare-pool';
 import { type Patch } from './build/patch';
@@ -18,9 +17,8 @@ import { WAKE_UP_KINDS, workQueue } from './stage/broker-names';
 import { ladderQueues } from './stage/ladder-names';
 import { openStage, type Stage } from './stage/open-stage';
 import { BrokerLink } from './stream/broker-link';
-import { driveStream, type StreamResult } from './stream/drive-stream';
+import { driveStream, openShop, type StreamResult } from './stream/drive-stream';
 import { EventRecord } from './stream/event-record';
-import { PLENTY, SKUS } from './stream/plan-order';
 
 /** One campaign: its options, and what a trial changes. */
 export interface Run {
@@ -119,15 +117,7 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const { options, kinds, signal, say } = run;
   const { stage, servers, link, log, events } = playing;
   const { seed, orders, rate, faults: count, transport, areApart } = options;
-  const shop = new ShopCaller({
-    urls: () => stage.instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
-    ...{ apiKey: stage.apiKey, signal, requestLimitMs: 3_000, pauseMs: 300 },
-    // Longer than any fault of the plan, also where six programs share each core.
-    patienceMs: 300_000,
-    isTemporary: (status) => status >= 500 || status === 429,
-  });
-  const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
-  await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
+  const shop = await openShop(stage, signal);
   const durationMs = (orders / rate) * 1_000;
   const plan = planFaults(seed, {
     ...{ count, durationMs, transport, areApart, kinds: kinds ?? options.only },

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type SimulatorClient } from '../../../support/servers/simulator-client';
 import { PROVIDER } from '../../../support/servers/simulator-process';
-import { type Answer, type ShopCaller } from '../../../support/shop/shop-caller';
+import { type Answer, ShopCaller } from '../../../support/shop/shop-caller';
+import { type Stage } from '../stage/open-stage';
 import { type BrokerLink } from './broker-link';
-import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, UNIT_AMOUNT } from './plan-order';
+import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, PLENTY, SKUS, UNIT_AMOUNT } from './plan-order';
 
 interface Stream {
   readonly seed: number;
@@ -37,6 +38,19 @@ const MOST_TIMES = 3;
 
 /** What a buyer may hear when he is too late. */
 const TOO_LATE = new Set(['ORDER_EXPIRED', 'ORDER_NOT_CANCELLABLE', 'ORDER_NOT_PENDING', 'DEADLINE_OUT_OF_RANGE']);
+
+/** A shop that has plenty of every article, and asks whichever instance runs. */
+export async function openShop({ database, instances, apiKey }: Stage, signal: AbortSignal): Promise<ShopCaller> {
+  const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
+  await database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
+  return new ShopCaller({
+    urls: () => instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
+    ...{ apiKey, signal, requestLimitMs: 3_000, pauseMs: 300 },
+    // Longer than any fault of the plan, also where six programs share each core.
+    patienceMs: 300_000,
+    isTemporary: (status) => status >= 500 || status === 429,
+  });
+}
 
 /** Places every order at its time and lets buyers act. Ends when all have acted. */
 export async function driveStream(stream: Stream): Promise<StreamResult> {
