@@ -29,6 +29,11 @@ export class Ladder implements DelayTransport {
     return this.ladderNames.stem;
   }
 
+  /** The exchange where waits end, which brings wake-ups to the work queues. */
+  get delivery(): string {
+    return this.ladderNames.delivery;
+  }
+
   /** The queues that `declare` declares. */
   get queues(): ExpectedQueue[] {
     return this.steps.flatMap((step) => (step.type === 'queue' ? [this.expectedQueue(step)] : []));

@@ -46,18 +46,16 @@ export class BrokerExamination {
     private readonly notes: Notes,
   ) {}
 
-  /** Returns whether the broker can be used. */
-  async run(): Promise<boolean> {
+  /** Undefined: the broker cannot be used. */
+  async run(): Promise<UsableBroker | undefined> {
     const connection = await this.connect();
-    if (!connection) return false;
-    await this.on(connection, () => this.inspect(connection));
-    return true;
+    return connection && this.on(connection, () => this.inspect(connection));
   }
 
   /** A broker that is frozen or has an alarm does not close connections, and an open one would keep the process alive. */
-  private async on(connection: ChannelModel, work: () => Promise<void>): Promise<void> {
+  private async on<T>(connection: ChannelModel, work: () => Promise<T>): Promise<T> {
     try {
-      await work();
+      return await work();
     } finally {
       await endConnection(
         this.clock,
@@ -90,7 +88,7 @@ export class BrokerExamination {
     }
   }
 
-  private async inspect(connection: ChannelModel): Promise<void> {
+  private async inspect(connection: ChannelModel): Promise<UsableBroker> {
     const { notes, deps } = this;
     const inspection = new BrokerInspection(connection);
     notes.fact('broker', inspection.product);
@@ -107,6 +105,7 @@ export class BrokerExamination {
     await notes.examine('delay transport', () => transport.run(isDeclared));
     if (isRabbit) await notes.examine('rights to publish', () => this.publishing());
     this.permissions();
+    return { delivers: transport.delivers };
   }
 
   /** Without a right, an examination ends, and the finding says which one. */
@@ -242,9 +241,8 @@ export class BrokerExamination {
 
   /** Those of the ladder are declared only where it is used. */
   private get delayQueues(): ExpectedQueue[] {
-    const { client, transport, ladder, horizonMs } = this.deps;
-    if (transport === 'none' || transport === 'delayed-exchange') return [];
-    return new Ladder(client.names, { ...ladder, horizonMs, queueType: client.options.queueType }).queues;
+    const { transport } = this.deps;
+    return transport === 'none' || transport === 'delayed-exchange' ? [] : ladderOf(this.deps).queues;
   }
 
   private async queue(inspection: BrokerInspection, queue: ExpectedQueue): Promise<void> {
@@ -302,6 +300,9 @@ async function compareExchange(notes: Notes, inspection: BrokerInspection, wante
 
 /** Sends a message through the delay transport, and waits for it. */
 class TransportExamination {
+  /** The exchange that brings wake-ups to the work queues. Undefined: none, or it is not known which. */
+  delivers: string | undefined;
+
   constructor(
     private readonly deps: BrokerDependencies,
     private readonly notes: Notes,
@@ -320,22 +321,23 @@ class TransportExamination {
     if (plugin?.type === 'works') return this.archivedPlugin();
     if (plugin && (transport === 'delayed-exchange' || plugin.type === 'unknown')) return this.pluginFinding(plugin);
     this.notes.fact('delay transport', 'ladder');
-    await this.ladder();
+    const ladder = ladderOf(this.deps);
+    this.delivers = ladder.delivery;
+    await this.ladder(ladder);
   }
 
   private archivedPlugin(): void {
     this.notes.fact('delay transport', 'delayed-exchange');
+    this.delivers = this.deps.client.names.delayed;
     const seen = 'Wake-ups wait in the delayed-message plugin, which is archived and does not run on RabbitMQ 4.3.';
     const remedy =
       'Before you upgrade the broker to 4.3, set DELAY_TRANSPORT=ladder (docs/runbook.md, "Upgrade to RabbitMQ 4.3").';
     this.notes.warning('delayed-exchange-archived', seen, remedy);
   }
 
-  private async ladder(): Promise<void> {
-    const { client, ladder: options, horizonMs } = this.deps;
-    const ladder = new Ladder(client.names, { ...options, horizonMs, queueType: client.options.queueType });
+  private async ladder(ladder: Ladder): Promise<void> {
     const missing: string[] = [];
-    const like = { type: 'topic', alternateExchange: client.names.parked } as const;
+    const like = { type: 'topic', alternateExchange: this.deps.client.names.parked } as const;
     for (const name of ladder.exchanges) {
       if (!(await this.inspection.hasExchange(name))) missing.push(name);
       else await compareExchange(this.notes, this.inspection, { name, ...like });
@@ -404,6 +406,13 @@ class TransportExamination {
     this.notes.error('message-path', `A message does not get through the delay transport: ${reason}.`, remedy);
   }
 }
+
+function ladderOf({ client, ladder, horizonMs }: BrokerDependencies): Ladder {
+  return new Ladder(client.names, { ...ladder, horizonMs, queueType: client.options.queueType });
+}
+
+/** What is known of a broker that can be used. */
+export type UsableBroker = Pick<TransportExamination, 'delivers'>;
 
 /** What the examinations of the broker need. */
 export interface BrokerDependencies {

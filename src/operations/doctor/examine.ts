@@ -8,10 +8,9 @@ import {
   isUserShutOut,
 } from '../../database';
 import { messageOf } from '../../errors';
-import { Ladder } from '../../delay';
 import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
-import { type BrokerDependencies, BrokerExamination } from './broker-examination';
+import { type BrokerDependencies, BrokerExamination, type UsableBroker } from './broker-examination';
 import { DOCTOR_LIMITS, type DoctorLimits, type DoctorReport, Notes, noteRelease } from './notes';
 import { type MigrationFact, SchemaExamination } from './schema-examination';
 import { ServerExamination } from './server-examination';
@@ -57,7 +56,8 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     return notes.report;
   }
   const broker = { client, transport, ladder, horizonMs, databaseId, kinds, probeMs: limits.probeMs };
-  if (await new BrokerExamination(broker, notes).run()) await examineManagement(client, patient, notes);
+  const usable = await new BrokerExamination(broker, notes).run();
+  if (usable) await examineManagement(client, { ...usable, managementUrl: patient.managementUrl }, notes);
   else notes.skip('policies, alarms, and listeners', 'no connection to the broker');
   return notes.report;
 }
@@ -101,19 +101,16 @@ async function examineTables(
   return { ...facts, kinds: [...all] };
 }
 
-async function examineManagement(client: RabbitClient, patient: Patient, notes: Notes): Promise<void> {
+async function examineManagement(
+  client: RabbitClient,
+  { delivers, managementUrl }: UsableBroker & Pick<Patient, 'managementUrl'>,
+  notes: Notes,
+): Promise<void> {
   const [url = ''] = client.options.urls;
   let api: ManagementApi | undefined;
   await notes.examine(MANAGED, async () => {
-    api = new ManagementApi(url, patient.managementUrl);
+    api = new ManagementApi(url, managementUrl);
   });
-  const { ladder, horizonMs } = patient;
-  const { queueType } = client.options;
-  // Its first exchange is the one where waits end.
-  const [delivery = ''] = new Ladder(client.names, { ...ladder, horizonMs, queueType }).exchanges;
-  const transport = notes.report.facts['delay transport'];
-  const delivers =
-    transport === 'ladder' ? delivery : transport === 'delayed-exchange' ? client.names.delayed : undefined;
   if (api) await new ManagementExamination(api, client.names, delivers, notes).run();
 }
 
