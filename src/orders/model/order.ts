@@ -213,9 +213,8 @@ export function isOtherPayment(held: PaymentAttempt, money: PaymentNames): boole
  * it has registered itself: a report or a person has given it one payment, and others may pay under the same reference.
  */
 export function isApart(held: PaymentAttempt, money: PaymentNames): boolean {
-  const { registered, assigned, status, paidSource } = held;
-  const isNamed = status === 'DUPLICATE' || (isBooked(held) && paidSource === 'provider');
-  return !(registered && !assigned) && isNamed && areTwoPayments(held, money);
+  const isOther = isOtherPayment(held, money) || (held.status === 'DUPLICATE' && areTwoPayments(held, money));
+  return isOther && (!held.registered || held.assigned);
 }
 
 /** What a reference becomes when its order is erased. A random part follows, so that it cannot be computed from the reference. */

@@ -30,7 +30,6 @@ import {
   namesOf,
 } from '../unmatched/unmatched-payment';
 import {
-  PART_REASONS,
   type UnmatchedHandling,
   type UnmatchedReason,
   WHOLE_PAYMENT_REASONS,
@@ -161,7 +160,8 @@ export class SettleUnmatched {
         // Whoever has claimed the payment for another order is told of that again.
         const isClaim = row !== payment && row.source === 'report';
         if (moved && early && !isClaim) await this.handOver({ ...found, payment: row }, moved.attempt, why);
-        else await this.rows.reopen(found.tx, row.id, this.handlingOf(row, moved?.order));
+        else
+          await this.rows.reopen(found.tx, row.id, moved ? this.unmatched.handlingOf(row.reason, moved.order) : 'kept');
       }
       const after = moved?.order ?? recounted;
       const order = await this.note(await this.resumeRefund({ ...found, order: after ?? found.order }, why), why);
@@ -169,11 +169,6 @@ export class SettleUnmatched {
       if (after && order) await this.unmatched.execute(order, { tx: found.tx, by: why.by, now: found.now });
       return { outcome: 'reopened', payment: await this.read(found) };
     });
-  }
-
-  /** As it was told first: the deadline of an open order decides about a part of its price. */
-  private handlingOf({ reason }: UnmatchedPayment, order: LockedOrder | undefined): UnmatchedHandling {
-    return order && PART_REASONS.some((one) => one === reason) ? this.unmatched.handlingOfPart(order) : 'kept';
   }
 
   private withPayment<T>(

@@ -84,12 +84,14 @@ export class ClaimPayment {
   }
 
   /** Keeps the money for a person to decide, and reports it. */
-  keep({ locked, payment, money, by }: Claim, reason: UnmatchedReason, orderId?: null): Promise<void> {
+  keep(
+    { locked, payment, money, by }: Claim,
+    reason: UnmatchedReason,
+    orderId: string | null = payment.orderId,
+  ): Promise<void> {
     const { tx, order, now } = locked;
-    const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
-    const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
-    const kept = { ...unmatchedMoney(payment, money, reason, by, now), handling };
-    return this.store.keepUnmatched(tx, [orderId === null ? { ...kept, orderId } : kept]);
+    const handling = this.unmatched.handlingOf(reason, order);
+    return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling, orderId }]);
   }
 }
 

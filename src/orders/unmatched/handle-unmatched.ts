@@ -14,7 +14,9 @@ import { PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
 import { transition, type ActionContext } from '../model/transition';
 import {
   type UnmatchedHandling,
+  type UnmatchedReason,
   type LockedContext,
+  PART_REASONS,
   type Refund,
   refundOf,
   refundOfExcess,
@@ -101,9 +103,10 @@ export class HandleUnmatched {
     return this.decide(order, {}).type === 'revive';
   }
 
-  /** How money that is not enough for its order is handled for now. */
-  handlingOfPart(order: LockedOrder): UnmatchedHandling {
-    return handlingOfPart(order, this.policies.of(order.merchantId).partialPayment);
+  /** How money is handled for now: the deadline of an open order decides about a part of its price, and else a person. */
+  handlingOf(reason: UnmatchedReason, order: LockedOrder): UnmatchedHandling {
+    const isPart = PART_REASONS.some((one) => one === reason);
+    return isPart ? handlingOfPart(order, this.policies.of(order.merchantId).partialPayment) : 'kept';
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
