@@ -13,6 +13,9 @@ const SECOND = 1_000;
 /** After so many tries, a second apart, people give up what they were about; a failure does not last for so long. */
 const TRIES = 400;
 
+/** One for all worlds: Node.js asks each storage that there ever was at each promise. */
+const person = new AsyncLocalStorage<Person>();
+
 interface Person {
   /** Whose follower, and which. */
   readonly name: string;
@@ -41,7 +44,6 @@ export class Stage {
 
   /** The names of those who were sent. */
   readonly sent: string[] = [];
-  private readonly acting = new AsyncLocalStorage<Person>();
   private readonly director: Person;
 
   /** @param absent those who do nothing in this world, by name */
@@ -57,18 +59,18 @@ export class Stage {
 
   /** Everybody draws alone, so that the others do the same without him. */
   get random(): Random {
-    return (this.acting.getStore() ?? this.director).random;
+    return (person.getStore() ?? this.director).random;
   }
 
   /** Somebody who acts beside all others. */
   send(act: () => Promise<unknown>): void {
-    const sender = this.acting.getStore() ?? this.director;
+    const sender = person.getStore() ?? this.director;
     const name = `${sender.name}/${++sender.followers}`;
     if (this.absent.includes(name)) return;
     this.sent.push(name);
     this.busy += 1;
-    const person = { name, random: new Random(seedOf(`${this.seed}${name}`)), followers: 0 };
-    this.acting.run(person, act).then(
+    const sent: Person = { name, random: new Random(seedOf(`${this.seed}${name}`)), followers: 0 };
+    person.run(sent, act).then(
       () => (this.busy -= 1),
       (error: Error) => this.mishaps.push(`a person broke down: ${error.stack}`),
     );
