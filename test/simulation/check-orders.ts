@@ -121,7 +121,10 @@ const SHOWN = `
              WHERE o.status = 'PAID' AND a.status = 'PAID' GROUP BY o.id, a.paid_currency) o) o
    WHERE excess <> shown`;
 
-/** PAID orders that have too little, of which nobody reads that, and those that have enough, of which somebody does. */
+/**
+ * PAID orders that have too little, of which nobody reads that or has settled it, and those that have enough, of which
+ * somebody reads that it is too little.
+ */
 const SHORT = `
   SELECT id || ' has ' || held || ' of ' || amount || ', and ' || told || ' rows say that it is too little' AS says FROM (
     SELECT o.id, o.amount, o.erased_at,
@@ -129,9 +132,12 @@ const SHORT = `
              WHERE a.order_id = o.id AND a.status = 'PAID' AND a.paid_currency = o.currency) AS held,
            (SELECT count(*) FROM order_timeout.unmatched_payment p
              WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting')
-                   AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS told
+                   AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS told,
+           EXISTS (SELECT FROM order_timeout.unmatched_payment p
+                    WHERE p.order_id = o.id AND p.handling = 'settled'
+                          AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS settled
       FROM order_timeout.orders o WHERE o.status = 'PAID') o
-   WHERE (held < amount) <> (told > 0) AND erased_at IS NULL`;
+   WHERE (CASE WHEN held < amount THEN told = 0 AND NOT settled ELSE told > 0 END) AND erased_at IS NULL`;
 
 interface StatedRow {
   readonly reference: string;
