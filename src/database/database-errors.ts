@@ -86,7 +86,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 /** True when the server answers and refuses what all work needs. It does so until a person has done something. */
 export function isServerRefusing(error: unknown): boolean {
-  return isLoginRefused(error) || isSchemaUnusable(error) || codesOf(error).some((code) => code.startsWith('53'));
+  const isFull = codesOf(error).some((code) => code.startsWith('53'));
+  return isLoginRefused(error) || isSchemaUnusable(error) || isFull || isUnfitForUs(error);
+}
+
+/** A session could not begin for another reason than those of a network, as a certificate that we do not trust. */
+function isUnfitForUs(error: unknown): boolean {
+  const links = chain(error);
+  return links.some((link) => whileConnecting.has(link)) && !links.some(isAway);
 }
 
 /** True when the server lets no new session in: wrong login, or no such database. */

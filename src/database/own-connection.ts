@@ -77,8 +77,8 @@ async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
     const late = (): Error => new NoAnswerError(NO_CONNECTION);
     return await inTime(clock, CHECKOUT_MS, connecting, late);
   } catch (error) {
-    noteFailure(runner.connection, error);
     noteConnectFailure(error);
+    noteFailure(runner.connection, error);
     // A connection that comes late goes back. Released before it came, it would never return to the pool.
     void connecting.then(() => runner.release()).catch(() => undefined);
     throw error;

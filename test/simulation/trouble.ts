@@ -20,6 +20,7 @@ const WRITES = /\b(?:INSERT INTO|UPDATE \w|DELETE FROM)/;
 /** States of a server in which it answers, but refuses some of the work. */
 const REFUSALS: readonly Refusal[] = [
   { code: '28P01', of: new RegExp(`^${CONNECT}$`) },
+  { code: 'CERT_HAS_EXPIRED', of: new RegExp(`^${CONNECT}$`) },
   { code: '53300', of: new RegExp(`^${CONNECT}$`) },
   { code: '25006', of: WRITES },
   { code: '42501', of: WRITES },

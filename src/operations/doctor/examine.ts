@@ -130,11 +130,16 @@ function unreachable(error: unknown, notes: Notes): void {
     const remedy = `Run as its owner: GRANT CONNECT ON ${database.replace('database', 'DATABASE')} TO the user of DATABASE_URL (${where}).`;
     return notes.error('database-login-refused', `The database server refuses the login: ${why}.`, remedy);
   }
+  notes.error('database-unreachable', `The database cannot be used: ${why}.`, `${letSpeak(error, why)} (${where}).`);
+}
+
+/** What to do so that the server takes sessions at all. */
+function letSpeak(error: unknown, why: string): string {
   const [, name] = isDatabaseClosed(error) ? (/database (".*")/.exec(why) ?? []) : [];
-  const remedy = name
-    ? `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true; (${where}).`
-    : `Start it, or correct DATABASE_URL (${where}).`;
-  notes.error('database-unreachable', `The database cannot be used: ${why}.`, remedy);
+  if (name) return `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true;`;
+  if (/certificate|SSL|TLS/i.test(why))
+    return "Correct the server's certificate or its setting `ssl`, or `sslmode` and `sslrootcert` of DATABASE_URL";
+  return 'Start it, or correct DATABASE_URL';
 }
 
 /** What to do so that the server lets the user in. */

@@ -37,12 +37,14 @@ describe('the doctor finds, of the database server,', () => {
     const wrong = find('database-login-refused', await examine(urlAs(user, 'wrong')));
     const none = find('database-login-refused', await examine(urlOf('nothing')));
     const full = find('database-connections', await examine(urlAs(user, 'right')));
+    const plain = find('database-unreachable', await examine(`${database.url}?sslmode=require`));
     await onServer(`DROP ROLE ${user}`);
     expect(wrong?.seen).toContain(user);
     expect(wrong?.remedy).toContain('Correct the user or password in DATABASE_URL');
     expect(none?.remedy).toContain('Correct the name of the database in DATABASE_URL');
     expect(full?.seen).toContain('too many connections');
     expect(full?.remedy).toContain('DATABASE_POOL_SIZE');
+    expect(plain?.remedy).toContain('`sslmode` and `sslrootcert` of DATABASE_URL');
   });
 
   it('13. a user who may not log in, and a database that takes no sessions, and tells what ends that', async () => {
