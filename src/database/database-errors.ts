@@ -57,11 +57,16 @@ const LIMITS = ['55P03', '57014', '25P03'];
 
 const CONTENTION = new Set([...CONFLICTS, ...LIMITS]);
 
+/** The server may say it in another language. */
+const NO_IDS = /\bGetNew(?:Transaction|MultiXact)Id\b|is not accepting commands/;
+
 interface ErrorLike {
   readonly code?: unknown;
   readonly name?: unknown;
   readonly message?: unknown;
   readonly severity?: unknown;
+  /** Where PostgreSQL reported it. */
+  readonly routine?: unknown;
   /** The text of the statement, from TypeORM. */
   readonly query?: unknown;
   readonly driverError?: unknown;
@@ -87,7 +92,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 /** True when the server answers and refuses what all work needs. It does so until a person has done something. */
 export function isServerRefusing(error: unknown): boolean {
   const isFull = codesOf(error).some((code) => code.startsWith('53'));
-  return isLoginRefused(error) || isSchemaUnusable(error) || isFull || isUnfitForUs(error);
+  return isLoginRefused(error) || isSchemaUnusable(error) || isFull || isOutOfIds(error) || isUnfitForUs(error);
+}
+
+/** True when the server gives out no transaction ids, so that it does not confuse new ones with old ones. Its code is that of too large a row, too. */
+export function isOutOfIds(error: unknown): boolean {
+  return chain(error).some(({ message, routine }) => NO_IDS.test(`${String(routine)} ${String(message)}`));
 }
 
 /** A session could not begin for another reason than those of a network, as a certificate that we do not trust. */

@@ -8,6 +8,7 @@ import {
   isDiskFull,
   isGivenUp,
   isLockTimeout,
+  isOutOfIds,
   isSchemaUnusable,
   isServerRefusing,
   isSessionLost,
@@ -430,7 +431,7 @@ function noteFailure(dataSource: DataSource, error: unknown): void {
  * depends on the tables that they need.
  */
 export function noteUnusable(dataSource: DataSource, error: unknown): void {
-  if (isSchemaUnusable(error) || isDiskFull(error)) unusableAt.set(dataSource, clock.monotonic());
+  if (isSchemaUnusable(error) || isDiskFull(error) || isOutOfIds(error)) unusableAt.set(dataSource, clock.monotonic());
 }
 
 /** A transaction of ours was committed. */

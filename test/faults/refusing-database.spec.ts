@@ -91,6 +91,13 @@ describe('the service on a database that refuses its work', () => {
       'ALTER TABLE order_timeout.order_history RENAME TO hidden',
       'ALTER TABLE order_timeout.hidden RENAME TO order_history',
     ],
+    [
+      'the server has no transaction ids left',
+      `CREATE FUNCTION public.no_ids() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE
+         'database is not accepting commands to avoid wraparound data loss' USING ERRCODE = '54000'; END $$;
+       CREATE TRIGGER no_ids BEFORE INSERT ON order_timeout.order_history EXECUTE FUNCTION public.no_ids()`,
+      'DROP TRIGGER no_ids ON order_timeout.order_history',
+    ],
   ])('parks and closes nothing while %s, and goes on afterward', async (_, take, giveBack) => {
     const [paid, due] = [await place(20), await place(20, { paymentWindowMs: stretched(3_000) })];
     await administrate(take);

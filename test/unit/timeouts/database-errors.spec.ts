@@ -33,6 +33,8 @@ const unavailable: Case[] = [
   ['XX000 internal_error', query(coded('XX000'))],
   ['XX001 data_corrupted', query(coded('XX001'))],
   ['XX002 index_corrupted', query(coded('XX002'))],
+  ['no transaction id', query(Object.assign(coded('54000', '…'), { routine: 'GetNewTransactionId' }))],
+  ['no id, by a proxy that keeps the text only', query(coded('54000', 'database is not accepting commands to avoid'))],
   ['the end of the connection', new Error('Connection terminated unexpectedly')],
   ['the end of the connection in a query', query(new Error('Connection terminated unexpectedly'))],
   ['a full pool', new Error('timeout exceeded when trying to connect')],
@@ -46,6 +48,7 @@ const unavailable: Case[] = [
 const here: Case[] = [
   ['23505 unique_violation', query(coded('23505'))],
   ['23503 foreign_key_violation', query(coded('23503'))],
+  ['54000 program_limit_exceeded', query(coded('54000', 'index row size 2712 exceeds maximum'))],
   ['22P02 invalid_text_representation', query(coded('22P02'))],
   ['42P01 undefined_table', query(coded('42P01'))],
   ['57014 query_canceled', query(coded('57014'))],
