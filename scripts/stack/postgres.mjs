@@ -190,6 +190,8 @@ export function postgresSpec({ name, directory, basePort, password, installation
     port: basePort,
     unix_socket_directories: '',
     max_connections: 200,
+    // For hosts with two-phase transactions; PostgreSQL's default is none.
+    max_prepared_transactions: 10,
     timezone: 'UTC',
     log_timezone: 'UTC',
     ...settings,

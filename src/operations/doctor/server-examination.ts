@@ -32,9 +32,15 @@ const SESSIONS = `
    WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'
      AND wait_event_type IS DISTINCT FROM 'Lock' AND wait_event IS DISTINCT FROM 'SyncRep'
    ORDER BY xact_start LIMIT 1`;
+/** Its locks have no session. `locks`: it keeps others from rows or tables of ours. */
 const PREPARED = `
-  SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::float8 AS seconds
-    FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared LIMIT 1`;
+  SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::float8 AS seconds, EXISTS (
+           SELECT FROM pg_locks t JOIN pg_locks l ON l.virtualtransaction = t.virtualtransaction AND l.pid IS NULL
+             JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE t.transactionid = p.transaction AND t.pid IS NULL AND n.nspname = $1 AND l.mode <> 'AccessShareLock') AS locks
+    FROM pg_prepared_xacts p WHERE database = current_database() ORDER BY locks DESC, prepared LIMIT 1`;
+/** Whoever prepares a transaction commits it in milliseconds. Seconds. */
+const PREPARED_S = 5;
 const STANDBY = `
   SELECT count(*)::int AS commits, current_setting('synchronous_standby_names') AS names,
          extract(epoch FROM clock_timestamp() - min(query_start))::float8 AS seconds FROM ${UNREPLICATED}`;
@@ -194,11 +200,17 @@ export class ServerExamination {
       const remedy = `It keeps dead rows alive and may hold locks. End it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
       this.notes.warning('old-transaction', seen, remedy);
     }
-    const [prepared] = await this.query<{ gid: string; seconds: number }>(PREPARED);
-    if (prepared && prepared.seconds >= limits.transactionS) {
-      const seen = `The prepared transaction "${prepared.gid}" has been open for ${Math.round(prepared.seconds)} s.`;
-      this.notes.warning('old-transaction', seen, 'COMMIT PREPARED or ROLLBACK PREPARED it.');
-    }
+    await this.prepared(limits.transactionS);
+  }
+
+  private async prepared(oldS: number): Promise<void> {
+    const [found] = await this.query<{ gid: string; seconds: number; locks: boolean }>(PREPARED, [this.deps.schema]);
+    if (!found || found.seconds < (found.locks ? PREPARED_S : oldS)) return;
+    const { gid, seconds, locks } = found;
+    const seen = `The prepared transaction "${gid}" has been open for ${Math.round(seconds)} s`;
+    const remedy = `Whoever prepared it has gone: COMMIT PREPARED '${gid}'; or ROLLBACK PREPARED '${gid}'; (docs/runbook.md, "A database session blocks orders").`;
+    if (locks) this.notes.error('rows-locked', `${seen}, and holds rows or tables for which others wait.`, remedy);
+    else this.notes.warning('old-transaction', `${seen}.`, remedy);
   }
 
   /** What is held for a moment, as by a vacuum or by the service, blocks nobody. The service waits for rows at times only. */
