@@ -122,8 +122,8 @@ const SHOWN = `
    WHERE excess <> shown`;
 
 /**
- * PAID orders that have too little, of which nobody reads that or has settled it, and those that have enough, of which
- * somebody reads that it is too little.
+ * PAID orders that have too little, of which nobody reads or has settled that, or that another order has the payment, and
+ * those that have enough, of which somebody reads that it is too little.
  */
 const SHORT = `
   SELECT id || ' has ' || held || ' of ' || amount || ', and ' || told || ' rows say that it is too little' AS says FROM (
@@ -134,10 +134,11 @@ const SHORT = `
              WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting')
                    AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS told,
            EXISTS (SELECT FROM order_timeout.unmatched_payment p
-                    WHERE p.order_id = o.id AND p.handling = 'settled'
-                          AND p.reason IN ('amount-mismatch', 'currency-mismatch')) AS settled
+                    WHERE p.order_id = o.id
+                          AND (p.reason = 'attempt-mismatch' AND p.handling IN ('kept', 'settled')
+                               OR p.reason IN ('amount-mismatch', 'currency-mismatch') AND p.handling = 'settled')) AS known
       FROM order_timeout.orders o WHERE o.status = 'PAID') o
-   WHERE (CASE WHEN held < amount THEN told = 0 AND NOT settled ELSE told > 0 END) AND erased_at IS NULL`;
+   WHERE (CASE WHEN held < amount THEN told = 0 AND NOT known ELSE told > 0 END) AND erased_at IS NULL`;
 
 interface StatedRow {
   readonly reference: string;
