@@ -1,6 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
 import { decidePayment } from '../../src/orders/pay/mark-paid';
-import { isAnyones, othersWith, vouchedBy } from '../../src/orders/model/decide-claim';
+import { isAnyones, othersWith, toldAs, vouchedBy } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import {
   type LockedOrder,
@@ -81,9 +81,10 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const { orderId } = booked;
   if (!store.has(orderId)) {
     const money = wiring.believes(told);
-    const isTaken = othersWith({ id: orderId }, money, store.samePayments(money, orderId)).length > 0;
-    const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
-    return store.keepUnmatched([unmatchedMoney(world, money, orderId, reason, 'kept')]);
+    const same = store.samePayments(money, orderId);
+    const reason = othersWith({ id: orderId }, money, same).length > 0 ? 'attempt-mismatch' : 'unknown-order';
+    const { reference } = toldAs(money, same.unowned) ?? money;
+    return store.keepUnmatched([unmatchedMoney(world, { ...money, reference }, orderId, reason, 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
   take(world, late, order, renamed(world, order, accountedFor(world, order, wiring.believes(told))), booked);

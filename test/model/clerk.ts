@@ -1,12 +1,21 @@
 import { isDue } from '../../src/orders/model/plan-closing';
-import { type LockedOrder, isSettledReport, withStatus } from '../../src/orders/model/order';
+import {
+  type LockedOrder,
+  isSameRow,
+  isSettledReport,
+  isUndecided,
+  type PaymentAttempt,
+  withStatus,
+} from '../../src/orders/model/order';
 import { paymentTimeout, refundTimeout } from '../../src/orders/model/new-order';
 import { bookMoney } from '../../src/orders/model/money';
+import { isMisreported } from '../../src/orders/model/decide-claim';
+import { HELD_MONEY_REASONS } from '../../src/orders/model/unmatched-money';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
 import { heldAttempt, outlivesRow } from '../../src/orders/operator/settle-unmatched';
 import { hasTooLittle } from '../../src/orders/unmatched/note-unmatched-money';
-import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
+import { isOpen, reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { isItsFailure } from './check-units';
 import { isFailure } from './refund-handler';
@@ -59,14 +68,29 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   if (!row) return;
   const stated = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
   const { money } = bookMoney(order, { ...stated, isAssigned: true });
-  const decision = decideAssignment(order, row, money, store.samePayments(money, order.id));
+  const same = store.samePayments(money, order.id);
+  const decision = decideAssignment(order, row, money, same);
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);
+  const claims = same.attempts.filter((one) => one.orderId !== order.id && isMisreported(one, money));
+  for (const claim of claims) giveUp(shop, claim);
   const told = store.twins(row).filter(({ orderId }) => orderId === order.id);
   for (const one of [row, ...told]) store.unmatched.resolve(one.id, 'adopted', agenda.now);
   store.amend(order.id, {});
   bookPayment(world, late, money, { orderId: order.id, by: BY });
+  late.claims.contest(claims);
+  for (const { orderId } of claims) if (!isUndecided(store.lock(orderId).status)) late.settle(orderId, BY, {});
+}
+
+/** The order that had it by a report alone may end without it. */
+function giveUp({ world: { store, engine, agenda } }: Shop, claim: PaymentAttempt): void {
+  const { id, status } = store.lock(claim.orderId);
+  store.removeAttempt(claim);
+  store.amend(id, {});
+  const isHeld = ({ reason }: UnmatchedRow): boolean => HELD_MONEY_REASONS.some((one) => one === reason);
+  store.unmatched.handle((row) => isSameRow(claim, row) && isOpen(row) && isHeld(row), 'adopted');
+  if (isUndecided(status)) engine.schedule(paymentTimeout(id), agenda.now);
 }
 
 /**

@@ -163,6 +163,11 @@ export class ModelStore {
     else this.mapAttempts(order.id, (known) => (isSameRow(known, attempt) ? attempt : known));
   }
 
+  removeAttempt(attempt: PaymentAttempt): void {
+    const order = this.lock(attempt.orderId);
+    this.put({ ...order, attempts: order.attempts.filter((one) => !isSameRow(one, attempt)) });
+  }
+
   /** The attempts of an order as a booking makes them. */
   putAttempts({ id, attempts }: LockedOrder): void {
     this.put({ ...this.lock(id), attempts });

@@ -119,6 +119,15 @@ export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
   return isEmpty && money.source === 'provider' && isSameAttempt(holder, money);
 }
 
+/**
+ * Pure: whether only a report linked the reference, which its order never registered, to this other order. It goes with the
+ * payment that a person assigns, because an attempt belongs to one order.
+ */
+export function isMisreported(holder: PaymentAttempt, money: Money): boolean {
+  const isOnlyReported = isUnconfirmed(holder) && (!holder.registered || holder.assigned);
+  return isOnlyReported && money.source === 'report' && isSameAttempt(holder, money);
+}
+
 /** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */
 export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
   if (order.status !== 'PAID' && !isUndecided(order.status)) return [];
@@ -174,7 +183,8 @@ export function vouchedBy(
   { unowned }: Pick<SamePayments, 'unowned'>,
 ): Money | undefined {
   if (money.source !== 'report') return undefined;
-  const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
+  const told =
+    toldAs(money, unowned) ?? unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
   if (!told) return undefined;
   const vouched = { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
   const booking = bookMoney(order, vouched);
@@ -182,6 +192,15 @@ export function vouchedBy(
   const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
   const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
   return booking.money === vouched && isIts ? vouched : undefined;
+}
+
+/** Pure: of several payments that were told of under its reference, the one that a report names by its id, too. */
+export function toldAs(money: PaymentNames, unowned: readonly UnownedMoney[]): UnownedMoney | undefined {
+  const { reference, transactionId } = money;
+  return unowned.find((one) => {
+    const told = namesAsTold(one);
+    return told.reference === reference && told.transactionId === transactionId;
+  });
 }
 
 /** Money that no order has. `id` is its row in unmatched_payment. */

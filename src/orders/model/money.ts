@@ -8,6 +8,7 @@ import {
   type AttemptStatus,
   isUndecided,
   accountOfAttempt,
+  areTwoPayments,
   findAttempt,
   isBooked,
   isOtherPayment,
@@ -213,7 +214,7 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
     holder,
     isNew: !order.attempts.includes(before),
     wasBooked: booked.length > 0,
-    isDisputed: wasHolder && differs(holder, money),
+    isDisputed: wasHolder && (differs(holder, money) || isOtherReport(before, money)),
     released: changed.filter(({ status }) => status === 'OPEN' || status === 'CLOSED'),
   };
 }
@@ -375,6 +376,11 @@ function put(order: LockedOrder, changed: readonly PaymentAttempt[]): Pick<Booki
   const attempts = order.attempts.map((attempt) => changed.find((one) => isSameRow(one, attempt)) ?? attempt);
   const added = changed.filter((one) => !order.attempts.some((attempt) => isSameRow(one, attempt)));
   return { after: { ...order, attempts: [...attempts, ...added] }, changed };
+}
+
+/** Whether two reports state two ids under one reference. No provider has said which, and both may be paid. */
+function isOtherReport(before: PaymentAttempt, money: Money): boolean {
+  return [before.paidSource, money.source].every((source) => source === 'report') && areTwoPayments(before, money);
 }
 
 function differs({ paidAmount, paidCurrency }: PaymentAttempt, { amount, currency }: Money): boolean {

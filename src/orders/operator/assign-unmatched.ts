@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ChangedMeanwhileError } from '../../database';
 import { PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-input';
-import { bookMoney, type Money } from '../model/money';
+import { bookMoney, type Money, released } from '../model/money';
 import {
   type LockedOrder,
   isUndecided,
@@ -12,13 +12,15 @@ import {
   isSamePayment,
 } from '../model/order';
 import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
-import { isGivenUp, isToldOfOther, mayReassign, type SamePayments } from '../model/decide-claim';
+import { isGivenUp, isMisreported, isToldOfOther, mayReassign, type SamePayments } from '../model/decide-claim';
 import { accountOf } from '../model/new-order';
 import { type LockedOrderContext, OrderTransaction, type Why } from '../sql/order-transaction';
 import { OrderMerchants } from '../sql/order-rows';
 import { type OperatorOptions, type ActionContext, byOperator } from '../model/transition';
 import { LIMITS } from '../model/order-policies';
 import { isHandled } from '../sql/handled-payments';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import {
   evidenceOfUnmatched,
   namesOf,
@@ -59,6 +61,8 @@ export class AssignUnmatched {
     private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
     private readonly markPaid: MarkPaid,
+    private readonly found: NoteUnmatchedMoney,
+    private readonly unmatched: HandleUnmatched,
     private readonly providers: PaymentProviders,
     private readonly merchants: OrderMerchants,
   ) {}
@@ -77,9 +81,9 @@ export class AssignUnmatched {
     by: ActionContext,
   ): Promise<AssignUnmatchedResult> {
     const { tx, order, now } = locked;
-    const found = await this.rows.find(tx, id);
+    const stored = await this.rows.find(tx, id);
     // In the order of every booking: first the names of the payment, then its rows.
-    if (found) await this.transaction.store.lockPayments(tx, [namesOf(found)]);
+    if (stored) await this.transaction.store.lockPayments(tx, [namesOf(stored)]);
     const payment = await this.rows.lock(tx, id);
     if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
     const report = reportOf(payment, order.id);
@@ -92,14 +96,18 @@ export class AssignUnmatched {
       const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
       if (await this.merchants.hasOther(tx, named, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
-      const others = same.attempts.filter((other) => other.orderId !== order.id && isGivenUp(other, money));
-      await this.giveUp(locked, others, { by, reason });
-      return this.assign(locked, payment, others, { by, reason });
+      const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
+      const claims = others.filter((other) => isMisreported(other, money));
+      const given = [...claims, ...others.filter((other) => isGivenUp(other, money))];
+      await this.giveUp(locked, given, { by, reason });
+      const result = await this.assign(locked, payment, given, { by, reason });
+      await this.tellLosers(locked, claims, by);
+      return result;
     }
     return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };
   }
 
-  /** An order that registered the reference without having its money loses the attempt, and may close without it. */
+  /** An order that has the reference without confirmed money under it loses the attempt, and may close without it. */
   private async giveUp(
     { tx, order: { id: to } }: LockedOrderContext,
     given: readonly PaymentAttempt[],
@@ -109,6 +117,11 @@ export class AssignUnmatched {
     const { store } = this.transaction;
     const losers = [...new Set(given.map(({ orderId }) => orderId))];
     const { orders } = await store.lock(tx, losers, 'wait');
+    const claims = given.filter(isBooked).map((claim) => released(orders.get(claim.orderId)?.status ?? 'PAID', claim));
+    await store.writeAttempts(
+      tx,
+      claims.map((attempt) => ({ attempt, evidence: { reason: why.reason } })),
+    );
     await store.moveAttempts(tx, given, to);
     for (const order of orders.values()) {
       const own = given.filter(({ orderId }) => orderId === order.id);
@@ -116,6 +129,20 @@ export class AssignUnmatched {
       await this.transaction.amend(tx, order, {}, { ...why, evidence: { lost, to } });
       if (isUndecided(order.status)) await store.decideNow(tx, order.id);
     }
+  }
+
+  /** Of two payments of an order that lost one, the other is needed now. Last, because it may lock stock. */
+  private async tellLosers(
+    { tx, now }: LockedOrderContext,
+    claims: readonly PaymentAttempt[],
+    by: ActionContext,
+  ): Promise<void> {
+    if (claims.length === 0) return;
+    await this.found.contest(claims, { tx, by, now });
+    const losers = [...new Set(claims.map(({ orderId }) => orderId))];
+    const { orders } = await this.transaction.store.lock(tx, losers, 'wait');
+    for (const order of orders.values())
+      if (!isUndecided(order.status)) await this.unmatched.execute(order, { tx, by, now });
   }
 
   private async assign(
@@ -202,7 +229,8 @@ export function decideAssignment(
     return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
   }
   const others = attempts.filter(({ orderId }) => orderId !== order.id);
-  const isTaken = others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money));
+  const mayLose = [mayReassign, isGivenUp, isMisreported];
+  const isTaken = others.some((other) => !mayLose.some((loses) => loses(other, money)));
   if (isTaken || isToldOfOther(order, money, { unowned })) return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
     return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });

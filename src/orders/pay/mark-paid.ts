@@ -20,7 +20,9 @@ import {
   vouchedBy,
   decideClaim,
   isAnyones,
+  isToldOfOther,
   othersWith,
+  toldAs,
   namesOfMoney,
 } from '../model/decide-claim';
 import { OrderStore } from '../sql/order-store';
@@ -210,9 +212,13 @@ export class MarkPaid {
         const money = moneyOf(payment, account, how.source, now);
         await this.transaction.store.lockPayments(tx, [money]);
         // Nobody may give away the payment of another order because its number was mistyped.
-        const isTaken = await this.transaction.store.isTakenElsewhere(tx, { id: payment.orderId }, money);
+        const order = { id: payment.orderId };
+        const same = await this.transaction.store.samePayments(tx, [money], order.id);
+        const isTaken = othersWith(order, money, same).length > 0 || isToldOfOther(order, money, same);
         const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
-        await this.transaction.store.keepUnmatched(tx, [unmatchedMoney(payment, money, reason, by, now)]);
+        const { reference } = toldAs(money, same.unowned) ?? money;
+        const kept = unmatchedMoney(payment, { ...money, reference }, reason, by, now);
+        await this.transaction.store.keepUnmatched(tx, [kept]);
         return { outcome: 'unknown-order' };
       },
     );

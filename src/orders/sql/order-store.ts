@@ -26,17 +26,9 @@ import { type Transition } from '../model/transition';
 import { closingsNow } from '../model/new-order';
 import { TimeoutScheduler } from '../../timeouts';
 import { ContestedRows, insertPaid, keptFromEnding, writeAttempts } from './attempts';
-import { type AttemptWrite, type Money } from '../model/money';
+import { type AttemptWrite } from '../model/money';
 import { findSamePayments, type LockedBatch, lockOrders, lockPayments } from './lock-orders';
-import {
-  isToldOfOther,
-  mayBeFor,
-  namesAsTold,
-  othersWith,
-  type SamePayments,
-  type UnownedMoney,
-  type WaitingMoney,
-} from '../model/decide-claim';
+import { mayBeFor, namesAsTold, type SamePayments, type UnownedMoney, type WaitingMoney } from '../model/decide-claim';
 import { distinguished, KeepUnmatchedMoney } from './keep-unmatched-money';
 import { attemptKeys, ORDER_COLUMNS, type OrderRow, toOrder, type AttemptsNow, ReadAttempts } from './order-rows';
 
@@ -132,12 +124,6 @@ export class OrderStore {
     const named = await this.contested.confirmedOf(tx, ids);
     const known = orders.map(({ id, attempts }) => ({ id, attempts: attempts.map((one) => this.resolved(one)) }));
     return named.filter((money) => known.some((order) => mayBeFor(order, money)));
-  }
-
-  /** Whether another order has registered or booked this payment. */
-  async isTakenElsewhere(tx: EntityManager, order: Pick<LockedOrder, 'id'>, payment: Money): Promise<boolean> {
-    const same = await this.samePayments(tx, [payment], order.id);
-    return othersWith(order, payment, same).length > 0 || isToldOfOther(order, payment, same);
   }
 
   /** Other transactions that book one of these payments wait for this one, and then see what was booked. */

@@ -13,8 +13,8 @@ const tell = (reference: string, transactionId: string, amount = 100): Promise<v
   tellPaid(desk, reference, transactionId, BigInt(amount));
 
 /** @param reference the payment's own id, or what several payments share */
-async function report(orderId: string, reference: string, amount = 100): Promise<string> {
-  const payment = { orderId, ...desk.attempt(reference), amount, currency: 'EUR' };
+async function report(orderId: string, reference: string, amount = 100, transactionId?: string): Promise<string> {
+  const payment = { orderId, ...desk.attempt(reference), amount, currency: 'EUR', transactionId };
   return (await desk.shop.markPaid.execute(payment)).outcome;
 }
 
@@ -208,5 +208,128 @@ describe('a reference that no order has registered', () => {
     expect(await rowsOf('own-2')).toEqual([]);
     await runOnce(desk.shop, desk.shop.watching, dueOf(a, { kind: 'order.late-watch' }));
     expect(await holds(a)).toEqual(['PAID', 'own PAID', 'own-2 PAID']);
+  });
+
+  it('gives no further payment to an order to which a person has assigned what a report had given it', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await tell('stand', 'stand-1');
+    expect(await report(a, 'stand')).toBe('paid');
+    expect(await assign('stand', a)).toBe('already-paid');
+    await tell('stand', 'stand-2');
+    expect(await report(b, 'stand-2')).toBe('paid');
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', 'stand PAID'],
+      ['PAID', 'stand-2 PAID'],
+    ]);
+  });
+
+  it('has payments of which a report means the one that it also names by its id', async () => {
+    const [a, b] = [await placed(), await desk.placed({ amount: 60, lines: [] })];
+    await tell('both', 'both-1');
+    await tell('both', 'both-2', 60);
+    expect(await report(b, 'both', 60, 'both-2')).toBe('paid');
+    expect(await report(a, 'both', 100, 'both-1')).toBe('paid');
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', 'both PAID'],
+      ['PAID', 'both-2 PAID'],
+    ]);
+  });
+
+  it('has payments of which a report of an order that comes later means the one that it also names', async () => {
+    await tell('soon', 'soon-1');
+    await tell('soon', 'soon-2', 60);
+    await report('soon-b', 'soon', 60, 'soon-2');
+    await desk.placed({ id: 'soon-b', amount: 60, lines: [] });
+    expect(await settleUntilDone(desk.shop, ['soon-b'])).toEqual([{ type: 'done' }]);
+    expect(await holds('soon-b')).toEqual(['PAID', 'soon-2 PAID']);
+    expect(await rowsOf('soon')).toEqual(['soon unknown-order 100 kept']);
+  });
+
+  it.each([100, 50])('tells of a second report of %s with another id, which may be another payment', async (amount) => {
+    const id = await placed();
+    const reference = `transfers of ${amount}`;
+    await report(id, reference, amount, `line 1 of ${amount}`);
+    await report(id, reference, amount, `line 1 of ${amount}`);
+    expect(await idOf(reference, 'attempt-mismatch')).toBe('');
+    await report(id, reference, amount, `line 2 of ${amount}`);
+    expect(await rowsOf(reference)).toContain(`${reference} attempt-mismatch ${amount} kept ${id}`);
+  });
+});
+
+describe('a payment that was reported for the wrong order', () => {
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+
+  afterAll(() => desk.shop.database.drop());
+
+  it('is lost by that order, which a person is told of, when it is assigned to the right one', async () => {
+    const [right, wrong] = [await placed(), await placed()];
+    expect(await report(wrong, 'wire')).toBe('paid');
+    expect(await report(right, 'wire')).toBe('attempt-mismatch');
+    expect(await assign('wire', right, 'attempt-mismatch')).toBe('paid');
+    await reconcile(desk.shop, wrong);
+    expect([await holds(right), await holds(wrong)]).toEqual([['PAID', 'wire PAID'], ['PAID']]);
+    expect(await rowsOf('wire')).toEqual([`wire attempt-mismatch 100 kept ${wrong}`]);
+    expect(await desk.lastOf(wrong)).toMatchObject({ actor: 'anna', evidence: { to: right } });
+  });
+
+  it('is lost by an order of which it was a part, and which then ends unpaid', async () => {
+    const [right, wrong] = [await desk.placed({ amount: 40, lines: [] }), await placed()];
+    expect(await report(wrong, 'part', 40)).toBe('amount-mismatch');
+    expect(await report(right, 'part', 40)).toBe('attempt-mismatch');
+    expect(await assign('part', right, 'attempt-mismatch')).toBe('paid');
+    await desk.expire(wrong);
+    finds('part', 'part-1', 40n);
+    expect(await settleUntilDone(desk.shop, [wrong])).toEqual([{ type: 'done' }]);
+    expect([await holds(right), await holds(wrong)]).toEqual([['PAID', 'part PAID'], ['CLOSED']]);
+    expect(await rowsOf('part')).toEqual([
+      expect.stringMatching(`part amount-mismatch 40 (adopted|completed) ${wrong}`),
+      `part attempt-mismatch 40 kept ${wrong}`,
+    ]);
+  });
+
+  it('is assigned to the right one after what the person has settled is open again', async () => {
+    const [right, wrong] = [await placed(), await placed()];
+    await desk.shop.cancel.execute({ orderId: wrong }, { by: ANNA });
+    expect(await report(wrong, 'late wire')).toBe('late');
+    await settleRow('late wire', 'late');
+    expect(await report(right, 'late wire')).toBe('attempt-mismatch');
+    expect(await assign('late wire', right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
+    const request = { id: await idOf('late wire', 'late'), reason: 'it was for another order' };
+    expect(await desk.shop.unmatched.reopen(request, { by: ANNA })).toMatchObject({ outcome: 'reopened' });
+    expect(await assign('late wire', right, 'attempt-mismatch')).toBe('paid');
+    expect(await holds(right)).toEqual(['PAID', 'late wire PAID']);
+    expect(await rowsOf('late wire')).toEqual([
+      `late wire late 100 adopted ${wrong}`,
+      `late wire attempt-mismatch 100 kept ${wrong}`,
+    ]);
+  });
+
+  it('makes another payment of that order, which was too much, one that it needs', async () => {
+    const keeper = { amount: 100, lines, merchantId: 'keeper' };
+    const [right, wrong] = [await desk.placed(keeper), await desk.placed(keeper)];
+    await desk.shop.register.execute({ orderId: wrong, ...desk.attempt('card') });
+    expect(await report(wrong, 'first wire')).toBe('paid');
+    expect((await desk.confirm(wrong, 'card', 100)).outcome).toBe('surplus');
+    expect(await report(right, 'first wire')).toBe('attempt-mismatch');
+    expect(await assign('first wire', right, 'attempt-mismatch')).toBe('paid');
+    expect(await holds(wrong)).toEqual(['PAID', 'card PAID']);
+    expect(await rowsOf('card', 'first wire')).not.toContainEqual(expect.stringMatching(/surplus 100 kept/));
+  });
+
+  it('stays where it is once the provider has confirmed it there, or the wrong order registered it', async () => {
+    const [right, confirmed, registered] = [
+      await placed(),
+      await placed(),
+      await desk.placed({ amount: 100, lines, attempt: desk.attempt('own wire') }),
+    ];
+    await report(confirmed, 'sure wire');
+    await desk.confirm(confirmed, 'sure wire', 100);
+    await report(registered, 'own wire');
+    for (const reference of ['sure wire', 'own wire']) {
+      expect(await report(right, reference)).toBe('attempt-mismatch');
+      expect(await assign(reference, right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
+    }
   });
 });

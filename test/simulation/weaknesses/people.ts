@@ -127,7 +127,7 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/operator/assign-unmatched.ts',
-        'others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money))',
+        'others.some((other) => !mayLose.some((loses) => loses(other, money)))',
         'others.some((other) => !mayReassign(other, money) && isGivenUp(other, money))',
       ),
       patch(
