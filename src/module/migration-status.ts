@@ -95,13 +95,16 @@ async function pendingIn(dataSource: DataSource, schema: string): Promise<string
   return status.filter(({ state }) => state === 'pending').map(({ name }) => name);
 }
 
+/** While pg_dump reads a table, ALTER TABLE would wait for it, and all requests would wait behind that. */
+const LOCK_LIMIT = `SET LOCAL lock_timeout = '1s';`;
+
 /** In as few transactions as possible: a script that goes on after an error would leave half a schema. */
 function script(sections: readonly Section[]): string {
   const texts: string[] = [];
   let isOpen = false;
   for (const { statements, isAlone = false } of sections.filter((section) => section.statements.length > 0)) {
     if (isOpen && isAlone) texts.push('COMMIT;');
-    if (!isOpen && !isAlone) texts.push(`BEGIN;\nSELECT pg_advisory_xact_lock(${MIGRATION_LOCK});`);
+    if (!isOpen && !isAlone) texts.push(`BEGIN;\nSELECT pg_advisory_xact_lock(${MIGRATION_LOCK});\n${LOCK_LIMIT}`);
     isOpen = !isAlone;
     texts.push(statements.map(terminated).join('\n'));
   }

@@ -191,6 +191,23 @@ describe('order-timeout migrations', () => {
     await database.drop();
   });
 
+  it('prints SQL that gives up a table that somebody reads, for whose end requests would wait, too', async () => {
+    const database = await createDatabase();
+    await database.dataSource.query(
+      `DELETE FROM order_timeout.order_timeout_compatible_migrations WHERE name LIKE 'IdentifyHandledPayments%'`,
+    );
+    const { out } = await runCommand({ DATABASE_URL: database.url }, 'migrations', '--sql');
+    const reader = database.dataSource.createQueryRunner();
+    await reader.startTransaction();
+    await reader.query('SELECT FROM order_timeout.handled_payment');
+    await expect(runAsPsql(database, out)).rejects.toMatchObject({ code: '55P03' });
+    await reader.rollbackTransaction();
+    await reader.release();
+    await runAsPsql(database, (await runCommand({ DATABASE_URL: database.url }, 'migrations', '--sql')).out);
+    expect((await runCommand({ DATABASE_URL: database.url }, 'migrations')).code).toBe(0);
+    await database.drop();
+  });
+
   it.each([[['run', '--sql']], [['--sql', 'run']], [['status', '--sql']]])(
     'refuses %j, and runs nothing',
     async (args) => {
