@@ -174,6 +174,11 @@ export function isContention(error: unknown): boolean {
   return codesOf(error).some((code) => CONTENTION.has(code));
 }
 
+/** True when it may be about some rows only: our side gave up waiting, or a page of a table or an index is damaged. */
+export function isOfRows(error: unknown): boolean {
+  return isGivenUp(error) || codesOf(error).some((code) => code === 'XX001' || code === 'XX002');
+}
+
 /** True when the server has no room for what is written. */
 export function isDiskFull(error: unknown): boolean {
   return codesOf(error).includes('53100');

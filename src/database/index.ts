@@ -46,7 +46,7 @@ export {
   isContention,
   isDiskFull,
   isFromDatabase,
-  isGivenUp,
+  isOfRows,
   isLockTimeout,
   isLoginRefused,
   isOutOfConnections,

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type Clock, type Timer } from '../../clock';
-import { isGivenUp, isContention, isDatabaseUnavailable, isSchemaUnusable, contentionBackoffMs } from '../../database';
+import { isContention, isDatabaseUnavailable, isOfRows, isSchemaUnusable, contentionBackoffMs } from '../../database';
 import { HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   backoffMs,
@@ -108,11 +108,12 @@ export async function bisectFailures<T>(items: readonly T[], work: BatchWork<T>,
 
 /**
  * A connection that the product gave up twice while the database is available: these items cost it, for example by a statement
- * that takes longer than the pool waits. Given back together they would come again together, and stop their kind for good.
+ * that takes longer than the pool waits. Or rows of some are damaged. Given back together they would come again together, and
+ * stop their kind for good.
  */
 async function blameInContext(error: unknown, context: Pick<Bisection<never>, 'isDatabaseAvailable'>): Promise<Blame> {
   const blame = blameFor(error);
-  return blame === 'unavailable' && isGivenUp(error) && (await context.isDatabaseAvailable()) ? 'contention' : blame;
+  return blame === 'unavailable' && isOfRows(error) && (await context.isDatabaseAvailable()) ? 'contention' : blame;
 }
 
 /** A connection that was cut while the database is available says nothing about the items, so they get a second try. */

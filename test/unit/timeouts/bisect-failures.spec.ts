@@ -131,11 +131,14 @@ describe('bisectFailures', () => {
     expect(seen).toEqual({ failed: [3], unwritten: [2] });
   });
 
-  it('sets apart a batch for which our side gives up each connection, and puts off the one that costs it alone', async () => {
+  it.each([
+    ['for which our side gives up each connection', new Error('Query read timeout')],
+    ['that meets a damaged page', Object.assign(new Error('invalid page in block 2'), { code: 'XX001' })],
+  ])('sets apart a batch %s, and puts off the one that costs it alone', async (_what, error) => {
     const seen = { apart: [] as number[][], held: [] as number[] };
     const plan = {
       isDatabaseAvailable: async () => true,
-      settleBatch: () => Promise.reject(new Error('Query read timeout')),
+      settleBatch: () => Promise.reject(error),
       recordFailure: () => Promise.reject(new Error('nobody is to blame')),
       postpone: async (item: number) => void seen.held.push(item),
       isolate: (items: readonly number[]) => void seen.apart.push([...items]),
