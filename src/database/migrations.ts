@@ -410,6 +410,8 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   RefundExcess1766000002500: 'IndexUndecided1765200001000',
   RememberRefunds1766000002600: 'IndexUndecided1765200001000',
   NoteAssignment1766000002700: 'IndexUndecided1765200001000',
+  WidenReferences1766000002800: 'IndexUndecided1765200001000',
+  IdentifyHandledPayments1766000002900: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

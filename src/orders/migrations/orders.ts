@@ -2,6 +2,7 @@ import { indexMigrationOf, type Migration, migrationOf } from '../../database';
 import { ORDER_STATUSES } from '../model/order';
 import { TRANSITION_CAUSES } from '../model/transition';
 import {
+  identifyHandledPayments,
   identifyPayments,
   indexEarlyMoney,
   noteAssignment,
@@ -11,6 +12,7 @@ import {
   resolveAccounts,
   renameUnmatchedPayment,
   settleAttempts,
+  widenReferences,
 } from './payments';
 
 export function orderMigrations(schema: string): Migration[] {
@@ -28,6 +30,8 @@ export function orderMigrations(schema: string): Migration[] {
     refundExcess(schema),
     rememberRefunds(schema),
     noteAssignment(schema),
+    widenReferences(schema),
+    identifyHandledPayments(schema),
   ];
 }
 

@@ -303,6 +303,28 @@ export function noteAssignment(schema: string): Migration {
   );
 }
 
+/** A second payment under a reference is booked under its transaction id, which may have 255 characters. */
+export function widenReferences(schema: string): Migration {
+  return migrationOf('WidenReferences1766000002800', [lengthSql(schema, 255)], [lengthSql(schema, 128)]);
+}
+
+/** NOT VALID: reading a large table would hold its lock. */
+function lengthSql(schema: string, longest: number): string {
+  return `
+    ALTER TABLE ${schema}.payment_attempt DROP CONSTRAINT payment_attempt_reference_check,
+      ADD CONSTRAINT payment_attempt_reference_check CHECK (length(reference) BETWEEN 1 AND ${longest}) NOT VALID`;
+}
+
+/** Without it, PostgreSQL refuses to change rows of a table without a primary key that a publication includes. */
+export function identifyHandledPayments(schema: string): Migration {
+  const table = `${schema}.handled_payment`;
+  return migrationOf(
+    'IdentifyHandledPayments1766000002900',
+    [`ALTER TABLE ${table} REPLICA IDENTITY FULL`],
+    [`ALTER TABLE ${table} REPLICA IDENTITY DEFAULT`],
+  );
+}
+
 const BEFORE = ATTEMPT_STATUSES.filter((status) => status !== 'SETTLED');
 
 /** Records on attempts that a person has settled their payments, so that it outlives the rows of unmatched money. */

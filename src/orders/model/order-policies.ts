@@ -205,7 +205,7 @@ export const LIMITS = {
   currency: /^[A-Z]{3}$/,
   idempotencyKey: /^[\x20-\x7e]{1,255}$/,
   /** Characters, not bytes. */
-  reference: 128,
+  reference: 255,
   merchantAccount: 128,
   /** Stripe's ids may be this long. */
   transactionId: 255,

@@ -42,7 +42,7 @@ const BORDERS: readonly [column: string, taken: unknown[], refused: unknown[], c
   ['order_line.quantity', [1], [0], (quantity: number) => line({ quantity })],
   ['order_line.unit_amount', [0, LIMITS.money], [-1, 2n ** 53n], (unitAmount: bigint) => line({ unitAmount })],
   ['payment_attempt.provider', ['p'.repeat(64)], ['', 'p'.repeat(65)], (provider: string) => attempt({ provider })],
-  ['payment_attempt.reference', [text(128)], ['', text(129)], (reference: string) => attempt({ reference })],
+  ['payment_attempt.reference', [text(255)], ['', text(256)], (reference: string) => attempt({ reference })],
   ['payment_attempt.amount', [1, LIMITS.money], [0, 2n ** 53n], (amount: bigint) => attempt({ amount })],
   ['payment_attempt.currency', ['EUR'], ['eur', 'EURO'], (currency: string) => attempt({ currency })],
   ['idempotency_key.key', ['k'.repeat(255)], ['', 'k'.repeat(256)], (idempotencyKey: string) => ({ idempotencyKey })],

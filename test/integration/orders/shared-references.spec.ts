@@ -245,6 +245,16 @@ describe('a reference that no order has registered', () => {
     expect(await rowsOf('soon')).toEqual(['soon unknown-order 100 kept']);
   });
 
+  it('may be as long as the text of a bank transfer, and so may the id of a second payment', async () => {
+    const [text, id] = ['t'.repeat(140), 'i'.repeat(255)];
+    const [a, b] = [await placed(), await desk.placed({ amount: 100, lines, attempt: desk.attempt('known text') })];
+    await tell(text, 'long-1');
+    expect(await assign(text, a)).toBe('paid');
+    await tell('known text', 'short', 50);
+    await tell('known text', id, 50);
+    expect(await holds(b)).toEqual(['PAID', `${id} PAID`, 'known text PAID']);
+  });
+
   it.each([100, 50])('tells of a second report of %s with another id, which may be another payment', async (amount) => {
     const id = await placed();
     const reference = `transfers of ${amount}`;
