@@ -155,6 +155,11 @@ describe('the users of the shipped broker definitions', () => {
       await until(() => answers.length === 1);
       expect(answers[0]).toContain('SKU_NOT_FOUND');
       await channel?.close();
+      // A refused question is parked, too, after its answer.
+      const owner = await connect(vhost.url);
+      const reading = await owner.createChannel();
+      await until(async () => (await reading.get(PARKED, { noAck: true })) !== false);
+      await owner.close();
     });
 
     it.each([WORK, PARKED, COMMANDS])('cannot have an answer put into %s', async (replyTo) => {
