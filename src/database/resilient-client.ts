@@ -36,13 +36,16 @@ export class ResilientClient extends Client {
   private readonly reported: ReportedParameters;
   private readonly server: WritableServer | undefined;
   private readonly config: ClientConfig;
+  private readonly unreadable: Error | undefined;
 
   constructor(config?: string | ClientConfig) {
     const given = typeof config === 'string' ? { connectionString: config } : (config ?? {});
     const servers = given.connectionString === undefined ? undefined : parseServerUrls(given.connectionString);
     const [connectionString = given.connectionString] = servers?.urls ?? [];
     const whole = withDefaults({ ...given, ...(connectionString === undefined ? {} : { connectionString }) }, given);
-    super(whole);
+    const unreadable = unreadableFile(whole);
+    super(unreadable ? withDefaults({}, {}) : whole);
+    this.unreadable = unreadable;
     this.config = whole;
     this.server = servers?.mustWrite ? WritableServer.of(servers.urls) : undefined;
     this.reported = new ReportedParameters(this.connection);
@@ -56,7 +59,7 @@ export class ResilientClient extends Client {
   override connect(): Promise<Client>;
   override connect(connected: Connected): void;
   override connect(connected?: Connected): Promise<Client> | void {
-    const connecting = this.server ? this.connectTo(this.server) : this.open();
+    const connecting = this.server && !this.unreadable ? this.connectTo(this.server) : this.open();
     if (!connected) return connecting;
     // Not in the promise: what the pool's callback throws is not ours.
     connecting.then(
@@ -105,6 +108,7 @@ export class ResilientClient extends Client {
 
   /** It is not among the open clients before: its socket has no listener, so cutting it would end the process. */
   private async open(): Promise<Client> {
+    if (this.unreadable) throw this.unreadable;
     clients.add(this);
     try {
       await super.connect();
@@ -176,6 +180,20 @@ function startupOf(client: Client): object {
 
 const silence = (): Error =>
   new NoAnswerError('a connection beside this one had no answer; this one is closed as well');
+
+/**
+ * Each client reads the files that its URL names anew, as that of a certificate. One that is being replaced ends no process:
+ * the pool makes clients where nobody would catch it.
+ */
+function unreadableFile(config: ClientConfig): Error | undefined {
+  try {
+    void new Client(config);
+    return undefined;
+  } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).syscall !== 'string') throw error;
+    return error as Error;
+  }
+}
 
 /** The password of a pool's options is hidden from copies. */
 function withDefaults(config: ClientConfig, { password }: ClientConfig): ClientConfig {

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Pool, type PoolClient } from 'pg';
 import { SystemClock } from '../../../src/clock';
 import { isDatabaseUnavailable, ResilientClient, retryWhileUnavailable } from '../../../src/database';
@@ -100,6 +103,20 @@ describe('a client of the service', () => {
     await booking.query('CREATE TEMPORARY TABLE t ()');
     await booking.query('COMMIT');
     booking.release();
+  });
+
+  it('fails to connect while a file that its URL names is away, also for whoever waits for a place in the pool', async () => {
+    const file = join(tmpdir(), `ca-${randomUUID()}.crt`);
+    const tls = new Pool({ connectionString: database.url, max: 1, Client: ResilientClient });
+    const held = await tls.connect();
+    tls.options.connectionString = `${database.url}?sslmode=verify-ca&sslrootcert=${file}`;
+    const waiting = tls.connect().catch((error: unknown) => error);
+    held.release(true);
+    expect(await waiting).toMatchObject({ code: 'ENOENT', path: file });
+    await expect(tls.connect()).rejects.toMatchObject({ code: 'ENOENT' });
+    tls.options.connectionString = database.url;
+    expect((await tls.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await tls.end();
   });
 
   describe('with a URL of several servers', () => {
