@@ -260,8 +260,8 @@ function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
 }
 
-/** As patient as the service's first connection: a database that restarts is back by then. */
-const TRIES = 10;
+/** A database that restarts is back by then. One that is silent takes up to nine seconds of it for each try. */
+const PATIENCE_MS = 30_000;
 
 const PAUSE_MS = 3_000;
 
@@ -271,15 +271,16 @@ const logger = new Logger('Start');
  * Does `work`, which must bear repetition, again while the database is unavailable. Not if it refuses us: at the start, that is
  * more likely a wrong setting than an outage, and whoever starts it is there to read so.
  *
- * @throws what the last of ten tries threw
+ * @throws what the last try threw, after half a minute
  */
 export async function retryWhileUnavailable<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+  const endsAtMs = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
     try {
       return await work();
     } catch (error) {
       const isHopeless = isLoginRefused(error) || isSchemaUnusable(error) || !isDatabaseUnavailable(error);
-      if (tries >= TRIES || isHopeless) throw error;
+      if (isHopeless || clock.monotonic() + PAUSE_MS >= endsAtMs) throw error;
       logger.warn(`the database is unavailable, trying again in ${PAUSE_MS} ms: ${String(error)}`);
       await clock.sleep(PAUSE_MS);
     }
