@@ -101,6 +101,7 @@ async function serveReplicated(place, obtain, signal) {
     'kill-primary': () => servers.killPrimary(),
     'stop-primary': () => servers.stopPrimary(),
     'start-primary': () => servers.startPrimary(),
+    'start-old-primary': () => servers.startOldPrimary(),
     'kill-standby': () => servers.killStandby(),
     promote: () => servers.promote(),
     rejoin: () => servers.rejoin(),

@@ -77,6 +77,13 @@ export class ReplicatedPostgres {
     this.#primaryMember.server = await startServer(this.#primaryMember.spec, { signal: this.signal });
   }
 
+  /** As a machine that comes back after a failover does: it does not know that it was replaced. */
+  async startOldPrimary() {
+    const old = this.#standbyMember;
+    if (isRunning(old)) throw refused('start-old-primary', 'the standby runs');
+    old.server = await startServer(old.spec, { signal: this.signal });
+  }
+
   /** kill -9. */
   async killPrimary() {
     if (this.#primaryMember.server) await killServer(this.#primaryMember.server);

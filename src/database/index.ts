@@ -2,6 +2,7 @@ export {
   ResilientClient,
   findSessionProblem,
   parseServerUrls,
+  writableServers,
   cancel,
   hangUp,
   type PooledClient,

@@ -255,6 +255,33 @@ class WritableServer {
   }
 }
 
+/**
+ * The servers of a URL that take writes, by host and port: more than one is a split. Two ways to one server, as through
+ * two poolers, count once. Never rejects.
+ */
+export async function writableServers(url: string): Promise<readonly string[]> {
+  const { urls = [] } = parseServerUrls(url) ?? {};
+  const starts = await Promise.all(urls.map((each) => startOf(each).catch(() => undefined)));
+  const writable = starts.flatMap((one) => one ?? []);
+  return [...new Map(writable.map(({ started, address }) => [started, address])).values()];
+}
+
+/** When the server was started; nothing if it takes no writes. */
+async function startOf(url: string): Promise<{ readonly started: string; readonly address: string } | undefined> {
+  const client = new Client(withDefaults({ connectionString: url }, {}));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ started: string; reads: string }>(
+      `SELECT pg_postmaster_start_time()::text AS started, current_setting('transaction_read_only') AS reads`,
+    );
+    const [row] = rows;
+    return row?.reads === 'off' ? { started: row.started, address: `${client.host}:${client.port}` } : undefined;
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+}
+
 /** Why a server cannot be used, with its name and without its login. */
 class UnusableServer extends Error {
   constructor(

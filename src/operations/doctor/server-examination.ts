@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { SystemClock } from '../../clock';
-import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS, UNREPLICATED } from '../../database';
+import { APPLICATION, onOwnConnection, ownQuery, STATEMENT_MS, UNREPLICATED, writableServers } from '../../database';
 import { type DoctorLimits, noteRelease, type Notes } from './notes';
 
 interface ServerDependencies {
@@ -114,6 +114,7 @@ export class ServerExamination {
     await notes.examine('database server', () => this.server());
     if (this.deps.prepares) await notes.examine('pooler', () => this.pooler());
     await notes.examine('clocks', () => this.clocks());
+    await notes.examine('primaries', () => this.primaries());
     await notes.examine('standby', () => this.standby());
     await notes.examine('transactions', () => this.transactions());
     await notes.examine('locks', () => this.locks());
@@ -139,6 +140,17 @@ export class ServerExamination {
       this.notes.error(id, `${found.name} is ${found.shown} for ${found.user}, so that ${harm}.`, remedy);
     }
     await noteReadOnly(this.deps.dataSource, this.notes);
+  }
+
+  /** An old primary that comes back after a failover takes writes, and each new instance takes whichever answers first. */
+  private async primaries(): Promise<void> {
+    const { url } = this.deps.dataSource.options as { readonly url?: string };
+    const writable = url === undefined ? [] : await writableServers(url);
+    if (writable.length < 2) return;
+    const seen = `${writable.length} servers of DATABASE_URL accept writes: ${writable.join(', ')}. Some instances may use one, and some another.`;
+    const remedy =
+      'Stop all but the primary at once, and look for orders that were written to the others (docs/database.md, "Failover").';
+    this.notes.error('two-primaries', seen, remedy);
   }
 
   /** A pooler of transactions gives two connections one session, or one connection several. Others never do. */

@@ -36,6 +36,11 @@ export class ReplicatedDatabase extends OwnServer {
     return this.tell('start-primary');
   }
 
+  /** The one that was replaced runs again, as it was. */
+  startOldPrimary(): Promise<void> {
+    return this.tell('start-old-primary');
+  }
+
   /** kill -9: the primary's commits wait for it. */
   killStandby(): Promise<void> {
     return this.tell('kill-standby');
