@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChannelModel, type GetMessage } from 'amqplib';
 import { type OrderRecord } from '../../../test/support/checks/facts';
-import { type Records } from '../../../test/support/checks/records';
+import { type Progress, type Records } from '../../../test/support/checks/records';
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { type SimulatorClient } from '../../../test/support/servers/simulator-client';
 import { type DemoPlan } from '../buyers/plan-orders';
@@ -21,7 +22,7 @@ interface Sources {
 /** Asks everybody who knows something: the database, the provider, the broker and the subscriber. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { plan, records, bus, refusals, wasKilled, slowness } = sources;
-  const { outboxRows, pendingTimeouts } = await records.progress();
+  const { outboxRows, pendingTimeouts } = await progressAtRest(records);
   const levels = await records.stock();
   const stored = await records.orderRecords();
   const ledger = await sources.simulator.ledger();
@@ -43,6 +44,18 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     wasKilled,
     slowness,
   };
+}
+
+const REST_LOOKS = 50;
+
+/** The watches over ended orders ask for messages now and then, which are in the outbox for a moment. */
+async function progressAtRest(records: Records): Promise<Progress> {
+  for (let looks = 0; looks < REST_LOOKS; looks++) {
+    const progress = await records.progress();
+    if (progress.outboxRows === 0) return progress;
+    await sleep(100);
+  }
+  return records.progress();
 }
 
 function orderFacts(
