@@ -10,6 +10,8 @@ import {
   type OrderView,
   isBooked,
   isSamePayment,
+  isSameRow,
+  isUnconfirmed,
 } from '../model/order';
 import { MarkPaid, type MarkPaidResult, moneyOf } from '../pay/mark-paid';
 import { isGivenUp, isMisreported, isToldOfOther, mayReassign, type SamePayments } from '../model/decide-claim';
@@ -117,7 +119,7 @@ export class AssignUnmatched {
     const { store } = this.transaction;
     const losers = [...new Set(given.map(({ orderId }) => orderId))];
     const { orders } = await store.lock(tx, losers, 'wait');
-    const claims = given.filter(isBooked).map((claim) => released(orders.get(claim.orderId)?.status ?? 'PAID', claim));
+    const claims = given.filter(isBooked).map((claim) => releasedNow(orders, claim));
     await store.writeAttempts(
       tx,
       claims.map((attempt) => ({ attempt, evidence: { reason: why.reason } })),
@@ -163,6 +165,15 @@ export class AssignUnmatched {
     }
     return { outcome: 'assigned', booked: result.outcome, order: result.order };
   }
+}
+
+/** The claim without its money. It was read before its order was locked, so a person may have settled it since. */
+function releasedNow(orders: ReadonlyMap<string, LockedOrder>, claim: PaymentAttempt): PaymentAttempt {
+  const order = orders.get(claim.orderId);
+  const held = order?.attempts.find((one) => isSameRow(one, claim));
+  if (!order || !held || !isUnconfirmed(held))
+    throw new ChangedMeanwhileError(`order ${claim.orderId} has the payment ${claim.reference} otherwise than before`);
+  return released(order.status, held);
 }
 
 /**
