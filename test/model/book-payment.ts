@@ -1,6 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
 import { decidePayment } from '../../src/orders/pay/mark-paid';
-import { isAnyones, othersWith, toldAs, vouchedBy } from '../../src/orders/model/decide-claim';
+import { isAnyones, othersWith, toldAs, vouchedBy, vouchedByBoth } from '../../src/orders/model/decide-claim';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import {
   type LockedOrder,
@@ -98,6 +98,8 @@ function take(world: World, late: LatePath, order: LockedOrder, told: Money, boo
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
   const found = store.samePayments(money, order.id);
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
+  const own = vouchedByBoth(order, money, same);
+  if (own) return take(world, late, order, own, booked);
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
   if (claim === 'refused' && isAnyones(order, money))

@@ -194,6 +194,20 @@ export function vouchedBy(
   return booking.money === vouched && isIts ? vouched : undefined;
 }
 
+/**
+ * Pure: the same of a payment that a report names by both of its names, where the reference is that of another one. Whoever
+ * has that one, and has not registered the reference, has no claim to this one.
+ */
+export function vouchedByBoth(
+  order: LockedOrder,
+  money: Money,
+  { unowned }: Pick<SamePayments, 'unowned'>,
+): Money | undefined {
+  const told = toldAs(money, unowned);
+  if (!told || told.reference === money.reference || told.orderIds?.some((id) => id !== order.id)) return undefined;
+  return vouchedBy(order, money, { unowned: [told] });
+}
+
 /** Pure: of several payments that were told of under its reference, the one that a report names by its id, too. */
 export function toldAs(money: PaymentNames, unowned: readonly UnownedMoney[]): UnownedMoney | undefined {
   const { reference, transactionId } = money;

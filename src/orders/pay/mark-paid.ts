@@ -18,6 +18,7 @@ import {
   type SamePayments,
   unownedOf,
   vouchedBy,
+  vouchedByBoth,
   decideClaim,
   isAnyones,
   isToldOfOther,
@@ -235,6 +236,8 @@ export class MarkPaid {
     );
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
+    const own = vouchedByBoth(order, told.money, same);
+    if (own) return this.bookOn({ ...reported, money: own });
     const claim = await this.claims.execute(told, first, same);
     if (claim === 'repeated') {
       const outcome = order.status === 'PAID' ? 'already-paid' : 'late';

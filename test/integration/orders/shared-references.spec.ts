@@ -235,6 +235,27 @@ describe('a reference that no order has registered', () => {
     ]);
   });
 
+  it('has payments of which a report means the one that it names by both names, though an order has the first', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await tell('hatch', 'hatch-1');
+    expect(await report(a, 'hatch')).toBe('paid');
+    await tell('hatch', 'hatch-2');
+    expect(await report(b, 'hatch', 100, 'hatch-2')).toBe('paid');
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', 'hatch PAID'],
+      ['PAID', 'hatch-2 PAID'],
+    ]);
+    expect(await rowsOf('hatch', 'hatch-2')).not.toContainEqual(expect.stringContaining('kept'));
+  });
+
+  it('leaves a payment under it to the order that has registered it, whoever reports it by both names', async () => {
+    const [a, b] = [await desk.placed({ amount: 100, lines, attempt: desk.attempt('gate') }), await placed()];
+    await tell('gate', 'gate-1', 50);
+    await tell('gate', 'gate-2', 50);
+    expect(await report(b, 'gate', 50, 'gate-2')).toBe('attempt-mismatch');
+    expect([await holds(a), await holds(b)]).toEqual([['PAID', 'gate PAID', 'gate-2 PAID'], ['PENDING']]);
+  });
+
   it('has payments of which a report of an order that comes later means the one that it also names', async () => {
     await tell('soon', 'soon-1');
     await tell('soon', 'soon-2', 60);
