@@ -5,7 +5,6 @@ import { entityTables } from '../entities';
 import { type PaymentProviders } from '../../payments';
 import { type SamePayments, type UnownedMoney } from '../model/decide-claim';
 import { type LockedOrder, type PaymentNames, BOOKED_SQL } from '../model/order';
-import { LIMITS } from '../model/order-policies';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,
@@ -264,5 +263,5 @@ export function earlyMoney(schema: string, { provider, reference, account }: Att
        AND early.reason = 'unknown-order' AND early.handling = 'kept'`;
   return `(${early} AND early.reference = ${reference}
     UNION ALL ${early} AND early.evidence->>'reference' = ${reference} AND early.reference <> ${reference}
-       AND early.evidence->>'transactionId' = early.reference AND length(early.reference) <= ${LIMITS.reference} OFFSET 0)`;
+       AND early.evidence->>'transactionId' = early.reference OFFSET 0)`;
 }

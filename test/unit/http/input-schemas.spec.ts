@@ -117,7 +117,7 @@ describe('input schemas', () => {
 
   it('report what is missing', () => {
     expect(problemsOf(newAttemptSchema, { provider: 'p' })).toEqual([
-      { path: 'reference', message: expect.stringMatching(/^is missing; it must be text of 1 to 128/) as unknown },
+      { path: 'reference', message: expect.stringMatching(/^is missing; it must be text of 1 to 255/) as unknown },
     ]);
     expect(problemsOf(newOrderSchema, undefined)[0]?.message).toContain('content-type application/json');
   });

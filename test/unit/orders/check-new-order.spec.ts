@@ -115,7 +115,7 @@ describe('other input of the module API', () => {
 
   it.each<[object, string]>([
     [{ provider: 'p'.repeat(65) }, 'payment "r": provider must be text of 1 to 64 characters'],
-    [{ reference: '' }, 'reference must be text of 1 to 128 characters'],
+    [{ reference: '' }, 'reference must be text of 1 to 255 characters'],
     [{ merchantAccount: 'm'.repeat(129) }, 'merchantAccount must be text of 1 to 128'],
     [{ transactionId: 't'.repeat(256) }, 'transactionId must be text of 1 to 255'],
     [{ amount: 0 }, 'amount must be an integer or a bigint from 1'],
