@@ -155,23 +155,21 @@ describe('the users of the shipped broker definitions', () => {
       await until(() => answers.length === 1);
       expect(answers[0]).toContain('SKU_NOT_FOUND');
       await channel?.close();
-      // A refused question is parked, too, after its answer.
-      const owner = await connect(vhost.url);
-      const reading = await owner.createChannel();
-      await until(async () => (await reading.get(PARKED, { noAck: true })) !== false);
-      await owner.close();
     });
 
     it.each([WORK, PARKED, COMMANDS])('cannot have an answer put into %s', async (replyTo) => {
       const listening = await connect(vhost.url);
       const channel = await listening.createChannel();
-      const before = (await channel.checkQueue(PARKED)).messageCount;
       const deed: Deed = async (own) => own.publish(COMMANDS, 'stock.read', Buffer.from('{"sku":"x"}'), { replyTo });
       expect(await attempt('sender', deed)).toBe('done');
-      // The command itself is parked, and nothing else is.
-      await until(async () => (await channel.checkQueue(PARKED)).messageCount === before + 1);
-      const parked = await channel.get(PARKED, { noAck: true });
-      expect(parked && parked.properties.headers?.['x-ot-error-code']).toBe('INVALID_REPLY_TO');
+      // Where the question above was refused, it is parked, too, if whoever asked was gone by then.
+      const parked: unknown[] = [];
+      await until(async () => {
+        const message = await channel.get(PARKED, { noAck: true });
+        if (message) parked.push(message.properties.headers?.['x-ot-error-code']);
+        return parked.at(-1) === 'INVALID_REPLY_TO';
+      });
+      expect(parked.filter((code) => code !== 'SKU_NOT_FOUND')).toEqual(['INVALID_REPLY_TO']);
       await listening.close();
     });
 
