@@ -59,7 +59,7 @@ export class ResilientClient extends Client {
   override connect(): Promise<Client>;
   override connect(connected: Connected): void;
   override connect(connected?: Connected): Promise<Client> | void {
-    const connecting = this.server && !this.unreadable ? this.connectTo(this.server) : this.open();
+    const connecting = this.begin();
     if (!connected) return connecting;
     // Not in the promise: what the pool's callback throws is not ours.
     connecting.then(
@@ -76,6 +76,11 @@ export class ResilientClient extends Client {
    */
   getStartupConf(): object {
     return { ...startupOf(this), DateStyle: 'ISO' };
+  }
+
+  private async begin(): Promise<Client> {
+    if (this.unreadable) throw this.unreadable;
+    return this.server ? this.connectTo(this.server) : this.open();
   }
 
   private async connectTo(server: WritableServer): Promise<Client> {
@@ -108,7 +113,6 @@ export class ResilientClient extends Client {
 
   /** It is not among the open clients before: its socket has no listener, so cutting it would end the process. */
   private async open(): Promise<Client> {
-    if (this.unreadable) throw this.unreadable;
     clients.add(this);
     try {
       await super.connect();
