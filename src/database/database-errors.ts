@@ -95,7 +95,7 @@ export function isServerRefusing(error: unknown): boolean {
   return isLoginRefused(error) || isSchemaUnusable(error) || isFull || isOutOfIds(error) || isUnfitForUs(error);
 }
 
-/** True when the server gives out no transaction ids, so that it does not confuse new ones with old ones. Its code is that of too large a row, too. */
+/** True when the server gives out no transaction ids. Not by its code, which is that of too large a row, too. */
 export function isOutOfIds(error: unknown): boolean {
   return chain(error).some(({ message, routine }) => NO_IDS.test(`${String(routine)} ${String(message)}`));
 }
