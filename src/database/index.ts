@@ -18,9 +18,8 @@ export {
   UNREPLICATED,
   interceptQueries,
   type Send,
-  storableJson,
-  storableText,
 } from './own-connection';
+export { storableJson, storableText } from './storable';
 export {
   findSchemaNameProblems,
   validateSchemaName,

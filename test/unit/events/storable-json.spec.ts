@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { storableJson, storableText } from '../../../src/database/own-connection';
+import { storableJson, storableText } from '../../../src/database/storable';
 
 /** Any 16-bit units, halves of emojis and NUL among them. */
 const nasty = fc.string({
@@ -38,5 +38,15 @@ describe('JSON for PostgreSQL', () => {
       }),
     );
     expect(storableJson({ text: 'a\\u0000b' })).toBe('{"text":"a\\\\u0000b"}');
+  });
+
+  it('holds what an adapter gave as evidence, also with a bigint, or an object that holds itself', () => {
+    const shared = { text: 'a\0b' };
+    const evidence: Record<string, unknown> = { id: 9_007_199_254_740_993n, list: [shared, shared] };
+    evidence['again'] = evidence;
+    expect(JSON.parse(storableJson(evidence))).toEqual({
+      id: '9007199254740993',
+      list: [{ text: 'ab' }, { text: 'ab' }],
+    });
   });
 });
