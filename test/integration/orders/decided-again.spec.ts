@@ -1,7 +1,7 @@
 import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { type FakeProvider } from './fake-provider';
 import { post } from './post-notification';
-import { fill, purgeOf, SCHEMA, settleUntilDone } from './shop';
+import { fill, purgeOf, SCHEMA, settle, settleUntilDone } from './shop';
 
 const SECOND = 1_000;
 
@@ -42,7 +42,7 @@ async function idOf(reference: string, reason: string): Promise<string> {
   return row?.id ?? '';
 }
 
-async function settle(reference: string, reason: string): Promise<void> {
+async function settleByHand(reference: string, reason: string): Promise<void> {
   const request = { id: await idOf(reference, reason), reason: 'paid back by wire' };
   expect(await desk.shop.settleUnmatched.execute(request, { by: ANNA })).toMatchObject({ outcome: 'settled' });
 }
@@ -122,7 +122,7 @@ describe('money that is decided about again:', () => {
     it('shows all that is too much since', async () => {
       const orderId = await placedWith(['e-1'], 'keeper');
       await tell('e-1', 60, 30);
-      await settle('e-1', 'amount-mismatch');
+      await settleByHand('e-1', 'amount-mismatch');
       await register(orderId, 'e-2', 'e-3');
       await tell('e-2', 60, 20);
       await tell('e-3', 40, 10);
@@ -135,9 +135,9 @@ describe('money that is decided about again:', () => {
       const orderId = await placedWith(['f-1', 'f-2', 'f-3'], 'keeper');
       await tell('f-1', 60, 20);
       await tell('f-2', 60, 10);
-      await settle('f-2', 'overpaid');
+      await settleByHand('f-2', 'overpaid');
       await tell('f-3', 60, 30);
-      await settle('f-2', 'surplus');
+      await settleByHand('f-2', 'surplus');
       await reopen('f-2', 'overpaid');
       await reopen('f-2', 'surplus');
       await refund(orderId, 'f-2');
@@ -149,7 +149,7 @@ describe('money that is decided about again:', () => {
     it('has no excess that only a report had stated', async () => {
       const orderId = await placedWith(['g-1']);
       await desk.report(orderId, 'g-1', 150);
-      await settle('g-1', 'overpaid');
+      await settleByHand('g-1', 'overpaid');
       await desk.confirm(orderId, 'g-1', 100);
       expect(await reopen('g-1', 'overpaid')).toBe('adopted');
       expect(await openRowsOf('g-')).toEqual([]);
@@ -158,7 +158,7 @@ describe('money that is decided about again:', () => {
     it('is refunded at once if the policy says so, and not later', async () => {
       const orderId = await placedWith(['h-1', 'h-2']);
       await tell('h-1', 40, 30);
-      await settle('h-1', 'amount-mismatch');
+      await settleByHand('h-1', 'amount-mismatch');
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);
       await reopen('h-1', 'amount-mismatch');
@@ -168,7 +168,7 @@ describe('money that is decided about again:', () => {
 
     it('leaves others under its reference settled', async () => {
       await tell('i-1', 999, 0, 't1-i');
-      await settle('i-1', 'unknown-order');
+      await settleByHand('i-1', 'unknown-order');
       const orderId = await desk.placed({ attempt: desk.attempt('i-1'), merchantId: 'parker' });
       await tell('i-1', 1_000, 0, 't2-i');
       await desk.expire(orderId);
@@ -182,12 +182,12 @@ describe('money that is decided about again:', () => {
 
     it('does not become another one under its reference', async () => {
       await tell('j-1', 1_999, 0, 't1-j');
-      await settle('j-1', 'unknown-order');
+      await settleByHand('j-1', 'unknown-order');
       const orderId = await desk.placed({ attempt: desk.attempt('j-1'), merchantId: 'keeper', lines: [] });
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);
       await tell('j-1', 1_500, 0, 't2-j');
-      await settle('j-1', 'late');
+      await settleByHand('j-1', 'late');
       await reopen('j-1', 'unknown-order');
       expect(await desk.attemptsOf(orderId)).toContain('j-1 SETTLED');
     });
@@ -196,9 +196,9 @@ describe('money that is decided about again:', () => {
       const orderId = await desk.closed({ merchantId: 'keeper', lines: [] });
       const lie = { orderId, ...desk.attempt('r-lie'), amount: 1_999, currency: 'EUR', transactionId: 't-r' };
       await desk.shop.markPaid.execute(lie);
-      await settle('r-lie', 'late');
+      await settleByHand('r-lie', 'late');
       await tell('r-1', 1_999, 0, 't-r');
-      await settle('r-1', 'unknown-order');
+      await settleByHand('r-1', 'unknown-order');
       expect(await reopen('r-1', 'unknown-order')).toBe('kept');
       expect(await desk.attemptsOf(orderId)).toEqual(['r-lie SETTLED']);
     });
@@ -214,7 +214,7 @@ describe('money that is decided about again:', () => {
         );
         const orderId = await desk.placed({ attempt: desk.attempt(reference) });
         await tell(reference, 1_999);
-        await settle(reference, 'attempt-mismatch');
+        await settleByHand(reference, 'attempt-mismatch');
         await tell(reference, 1_999);
         expect(await desk.attemptsOf(orderId)).toEqual([`${reference} SETTLED`]);
         await reopen(reference, reason);
@@ -229,7 +229,7 @@ describe('money that is decided about again:', () => {
     it('is settled and reopened under both', async () => {
       await tell('l-pi', 1_999, 0, 'l-ch');
       await tell('l-cs', 1_999, 0, 'l-pi');
-      await settle('l-pi', 'unknown-order');
+      await settleByHand('l-pi', 'unknown-order');
       expect(await openRowsOf('l-')).toEqual([]);
       await reopen('l-pi', 'unknown-order');
       expect(await openRowsOf('l-')).toEqual(['l-cs unknown-order 1999 kept', 'l-pi unknown-order 1999 kept']);
@@ -249,7 +249,7 @@ describe('money that is decided about again:', () => {
     it('is not a settled report if the provider names it as a payment that it has confirmed', async () => {
       const orderId = await desk.placed({ lines: [] });
       await desk.shop.markPaid.execute({ orderId, ...desk.attempt('n-1'), amount: 500, currency: 'EUR' });
-      await settle('n-1', 'amount-mismatch');
+      await settleByHand('n-1', 'amount-mismatch');
       await tell('n-tx', 1_999, 0, 'n-tx');
       const assignment = { id: await idOf('n-tx', 'unknown-order'), orderId, reason: 'his' };
       expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ booked: 'paid' });
@@ -264,7 +264,7 @@ describe('money that is decided about again:', () => {
     ])('is no money that nobody had stated: the payment pays its order, and is told, %s', async (_when, isEarly) => {
       const reference = `s-${isEarly}`;
       await tell(reference, -5);
-      await settle(reference, 'invalid-amount');
+      await settleByHand(reference, 'invalid-amount');
       if (isEarly) await tell(reference, 1_999);
       const orderId = await desk.placed({ attempt: desk.attempt(reference) });
       if (!isEarly) await tell(reference, 1_999);
@@ -275,7 +275,7 @@ describe('money that is decided about again:', () => {
 
     it('is no money that nobody had stated: a look-up finds it, and it is not refunded without a person', async () => {
       await tell('t-odd', -5);
-      await settle('t-odd', 'invalid-amount');
+      await settleByHand('t-odd', 'invalid-amount');
       const orderId = await placedWith(['t-odd', 't-even']);
       desk.shop.provider.paid('t-odd', 100n);
       await tell('t-even', 100, 10);
@@ -290,7 +290,7 @@ describe('money that is decided about again:', () => {
       await desk.shop.dataSource.query(
         `UPDATE ${SCHEMA}.unmatched_payment SET created_at = created_at - interval '20 minutes'`,
       );
-      await settle('o-1', 'unknown-order');
+      await settleByHand('o-1', 'unknown-order');
       const orderId = await desk.placed({ attempt: desk.attempt('o-1') });
       const closing = { orderId, reason: 'asked', attemptsAreClosed: true };
       expect(await desk.shop.close.execute(closing, { by: ANNA })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
@@ -348,6 +348,18 @@ describe('money that is decided about again:', () => {
     });
   });
 
+  it('lets an order be decided about again whose closing was parked for a report, once the provider confirms too little', async () => {
+    const orderId = await placedWith(['y-1']);
+    await desk.report(orderId, 'y-1', 60);
+    desk.shop.provider.answerQuery('y-1', { type: 'UNKNOWN', reason: 'no answer' });
+    await desk.expire(orderId);
+    await settle(desk.shop, [orderId]);
+    // As the engine does where the answer does not come in time.
+    await desk.endTimeoutsOf(orderId);
+    await tell('y-1', 60);
+    expect(await desk.kindsOf(orderId)).toContain('order.payment');
+  });
+
   it('shows a part of a PAID order that is spare since only as surplus', async () => {
     const orderId = await placedWith(['w-1', 'w-2'], 'keeper');
     await desk.report(orderId, 'w-1', 100);
@@ -361,9 +373,9 @@ describe('money that is decided about again:', () => {
     const orderId = await placedWith(['x-1', 'x-2', 'x-3'], 'keeper');
     await tell('x-3', 45, 30);
     await tell('x-1', 65, 10);
-    await settle('x-1', 'overpaid');
+    await settleByHand('x-1', 'overpaid');
     await tell('x-2', 60, 20);
-    await settle('x-2', 'overpaid');
+    await settleByHand('x-2', 'overpaid');
     await refund(orderId, 'x-3');
     expect(await openRowsOf('x-')).toEqual(['x-1 overpaid 10 kept']);
   });
@@ -384,7 +396,7 @@ describe('money that is decided about again:', () => {
       const first = await placedWith(isSpare ? [reference, `${reference}-0`] : [reference], 'keeper');
       if (isSpare) await tell(`${reference}-0`, 100, 20);
       await tell(reference, amount, 10);
-      await settle(reference, reason);
+      await settleByHand(reference, reason);
       await purge(first);
       const orderId = await placedWith([reference, `${reference}-2`], 'keeper');
       await tell(reference, amount, 10, second(reference));
@@ -405,7 +417,7 @@ describe('money that is decided about again:', () => {
     it('is not refunded with the excess that a person has paid back', async () => {
       const orderId = await placedAfter('p1', 'overpaid', 150);
       expect(await openRowsOf(second('p1'))).toEqual([`${second('p1')} overpaid 50 kept`]);
-      await settle(second('p1'), 'overpaid');
+      await settleByHand(second('p1'), 'overpaid');
       await tell('p1-2', 100);
       await refund(orderId, 'p1');
       const refunds = await desk.shop.dataSource.query<{ amount: string }[]>(
