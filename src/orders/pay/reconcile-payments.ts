@@ -26,12 +26,13 @@ import {
   isClaim,
   isSameAttempt,
   isSamePayment,
+  isSameRow,
   type OrderView,
   canTakeMoney,
 } from '../model/order';
 import { OrderStore } from '../sql/order-store';
 import { type ActionContext, causeOf, type LookUpOptions, contextOf } from '../model/transition';
-import { type LockedContext } from '../model/unmatched-money';
+import { type LockedContext, type UnmatchedMoney, unmatchedFromAttempt } from '../model/unmatched-money';
 import { PaymentWatch } from '../unmatched/payment-watch';
 import { OrderTransaction } from '../sql/order-transaction';
 import { ReadOrder } from '../read/read-orders';
@@ -52,6 +53,24 @@ const CLOSE_REPORTED: TimeoutOutcome = {
 function unneededReports(order: Order, attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
   if (order.status !== 'PAID' || isPaidByReports(order, attempts)) return [];
   return attempts.filter((attempt) => attempt.registered && isUnconfirmed(attempt));
+}
+
+/**
+ * Pure: the reported payments that the order is PAID by and that the provider denies, for a person: its goods may not have
+ * been shipped yet. Of a reference that nobody registered, the provider may know the payment by another one.
+ */
+function deniedReports(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  when: Pick<UnmatchedMoney, 'now' | 'traceparent'>,
+): UnmatchedMoney[] {
+  if (!isPaidByReports(order, order.attempts)) return [];
+  return findings.flatMap((found) => {
+    const attempt = order.attempts.find((one) => isSameRow(one, found) && isUnconfirmed(one));
+    if (!attempt?.registered || found.finding.type !== 'UNCONFIRMED') return [];
+    const money = unmatchedFromAttempt(attempt, { reason: 'attempt-mismatch', handling: 'kept', ...when });
+    return [{ ...money, evidence: { reason: found.finding.reason } }];
+  });
 }
 
 /** All attempts except confirmed payments and their other names. What a person has settled may be a mere report. */
@@ -185,6 +204,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const wait = waitForProviders(current, due.answer, now, due);
     await this.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
     if (wait) return { type: 'retry', ...wait };
+    await this.store.keepUnmatched(tx, deniedReports(current, due.answer, { now, traceparent: by.traceparent }));
     // What it has confirmed now may have made reports unneeded, which it has only looked up.
     const isNews = current.attempts.filter(isUnconfirmed).length < order.attempts.filter(isUnconfirmed).length;
     return isNews && unneededReports(current, current.attempts).length > 0 ? CLOSE_REPORTED : DONE;

@@ -4,6 +4,7 @@ import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
 import {
   dueOf,
+  eventsOf,
   fill,
   newOrder,
   openShop,
@@ -101,6 +102,28 @@ describe('the look-up of payments', () => {
     await report(id, 'needed');
     await reconcile(shop, id);
     expect(callsOf('needed')).toEqual(['query']);
+    expect(await statusOf(id)).toBe('PAID');
+  });
+
+  it('tells a person that the provider denies the only payment of a PAID order, until it confirms it', async () => {
+    const id = await placed({ attempt: attempt('denied') });
+    const rows = async (): Promise<string[]> =>
+      (await shop.unmatched.list({ limit: 1_000 })).flatMap(({ orderId, reason, handling, evidence }) =>
+        orderId === id ? [`${reason} ${handling} ${String(evidence['reason'])}`] : [],
+      );
+    await report(id, 'denied');
+    shop.provider.answerQuery('denied', { type: 'CLOSED' });
+    expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false });
+    expect(await rows()).toEqual([]);
+    const lagEnds = 600_000;
+    expect(await reconcile(shop, id, lagEnds)).toEqual({ type: 'done' });
+    expect(await reconcile(shop, id, lagEnds)).toEqual({ type: 'done' });
+    expect(await rows()).toEqual(['attempt-mismatch kept it was reported as paid, but the provider says CLOSED']);
+    expect((await eventsOf(shop, id)).filter(({ routing_key }) => routing_key === 'order.payment_late')).toHaveLength(
+      1,
+    );
+    await confirm(id, 'denied');
+    expect(await rows()).toEqual([]);
     expect(await statusOf(id)).toBe('PAID');
   });
 
