@@ -1,5 +1,11 @@
-import { Logger, type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { NestFactory, APP_FILTER } from '@nestjs/core';
+import {
+  Logger,
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { NestFactory, APP_FILTER, HttpAdapterHost } from '@nestjs/core';
 import { type Server } from 'node:http';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource, type DataSourceOptions } from 'typeorm';
@@ -51,7 +57,9 @@ export async function startService(app: NestExpressApplication, { port, host }: 
 
 /** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
 @Module({})
-class AppModule {
+class AppModule implements BeforeApplicationShutdown {
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
+
   static forRoot(config: ServiceConfig): DynamicModule {
     return {
       module: AppModule,
@@ -70,6 +78,13 @@ class AppModule {
       // themselves.
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };
+  }
+
+  /** Node.js then closes idle connections only: one in use would live on, and be served, for as long as its client asks. */
+  beforeApplicationShutdown(): void {
+    const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
+    server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
+    server.keepAliveTimeout = 1;
   }
 }
 
