@@ -16,7 +16,7 @@ import {
   yieldsToProvider,
   areTwoPayments,
 } from './order';
-import { type Booking, bookMoney, type Money, moneyReceived } from './money';
+import { type Booking, bookMoney, differs, type Money, moneyReceived } from './money';
 
 /**
  * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
@@ -120,12 +120,14 @@ export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
 }
 
 /**
- * Pure: whether only a report linked the reference, which its order never registered, to this other order. It goes with the
- * payment that a person assigns, because an attempt belongs to one order.
+ * Pure: whether only a report linked this payment to this other order, which never registered its reference. The attempt
+ * goes with the payment that a person assigns, because it belongs to one order. Not if its order has another payment under
+ * the reference, as of a customer who pays each order under one number: with another id, or another amount.
  */
 export function isMisreported(holder: PaymentAttempt, money: Money): boolean {
   const isOnlyReported = isUnconfirmed(holder) && (!holder.registered || holder.assigned);
-  return isOnlyReported && money.source === 'report' && isSameAttempt(holder, money);
+  const isOther = areTwoPayments(holder, money) || differs(holder, money);
+  return isOnlyReported && money.source === 'report' && isSameAttempt(holder, money) && !isOther;
 }
 
 /** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */

@@ -260,8 +260,8 @@ export function waitForProviders(
     const { provider, reference, finding } = found;
     const attempt = order.attempts.find((one) => isSameRow(one, found));
     const isReported = attempt !== undefined && isUnconfirmed(attempt);
-    // Another process may have the provider. Nobody has that of a mere report, such as of cash.
-    const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true;
+    // Another process may have the provider. Nobody has that of a mere report, such as of cash, which a person may assign.
+    const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true && !attempt.assigned;
     if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];

@@ -383,7 +383,8 @@ function isOtherReport(before: PaymentAttempt, money: Money): boolean {
   return [before.paidSource, money.source].every((source) => source === 'report') && areTwoPayments(before, money);
 }
 
-function differs({ paidAmount, paidCurrency }: PaymentAttempt, { amount, currency }: Money): boolean {
+/** Whether the attempt holds another amount, or another currency. */
+export function differs({ paidAmount, paidCurrency }: PaymentAttempt, { amount, currency }: Money): boolean {
   return paidAmount !== amount || paidCurrency !== currency;
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../timeouts';
 import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
+import { neededPayments } from '../model/decide-claim';
 import { type AttemptFinding, waitForProviders } from '../model/findings';
 import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../model/new-order';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
@@ -65,9 +66,10 @@ function deniedReports(
   when: Pick<UnmatchedMoney, 'now' | 'traceparent'>,
 ): UnmatchedMoney[] {
   if (!isPaidByReports(order, order.attempts)) return [];
+  const needed = neededPayments(order).filter((attempt) => attempt.registered && isUnconfirmed(attempt));
   return findings.flatMap((found) => {
-    const attempt = order.attempts.find((one) => isSameRow(one, found) && isUnconfirmed(one));
-    if (!attempt?.registered || found.finding.type !== 'UNCONFIRMED') return [];
+    const attempt = needed.find((one) => isSameRow(one, found));
+    if (!attempt || found.finding.type !== 'UNCONFIRMED') return [];
     const money = unmatchedFromAttempt(attempt, { reason: 'attempt-mismatch', handling: 'kept', ...when });
     return [{ ...money, evidence: { reason: found.finding.reason } }];
   });

@@ -89,10 +89,14 @@ export function wasRefunded(handled: readonly HandledPayment[], money: Claimed):
   return handled.some((one) => one.fate === 'refunded' && isMeant(one, money));
 }
 
-/** A transaction id that is or was only reported does not make a second payment of one that was dealt with. */
+/**
+ * A transaction id that is or was only reported does not make a second payment of one that was dealt with, if the provider
+ * has told of one of them: it may have an id of its own. Two reports with two ids are two payments.
+ */
 function isMeant(one: HandledPayment, money: Claimed): boolean {
   const isReport = money.source === 'report' && money.isAssigned !== true;
-  return isSameAttempt(one, money) && (isReport || one.source === 'report' || !one.isOther);
+  const isToldTwice = one.source !== money.source && (isReport || one.source === 'report');
+  return isSameAttempt(one, money) && (!one.isOther || isToldTwice);
 }
 
 function isTold({ source }: HandledPayment, money: Claimed): boolean {

@@ -172,10 +172,10 @@ function orderIdOf(isSame: string, isAboutTold: string): string {
                ELSE COALESCE(${known}, ${told}) END`;
 }
 
-/** SQL: whether the provider has stated both, and they are two payments. An id that is the reference tells nothing. */
+/** SQL: whether the provider, or reports, have stated both, and they are two payments. An id that is the reference tells nothing. */
 function isOtherPayment(row: string, other: string): string {
   const [known, told] = [`${row}.evidence->>'transactionId'`, `${other}.evidence->>'transactionId'`];
-  return `COALESCE(${row}.source = 'provider' AND ${other}.source = 'provider' AND ${known} <> ${told} AND ${told} <> ${other}.reference, false)`;
+  return `COALESCE(${row}.source = ${other}.source AND ${known} <> ${told} AND ${told} <> ${other}.reference, false)`;
 }
 
 /** A second payment under the name that tells it from the first. */

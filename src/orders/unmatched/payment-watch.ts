@@ -54,9 +54,12 @@ export class PaymentWatch {
 /** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = 60_000;
 
-/** Whether money could still arrive through this attempt, although it counts as closed. */
+/**
+ * Whether money could still arrive through this attempt, although it counts as closed. Not through what a person has
+ * assigned and settled: it was a transfer, and no attempt.
+ */
 export function isWatched(attempt: PaymentAttempt): boolean {
-  return attempt.status === 'CLOSED' || isSettledReport(attempt);
+  return attempt.status === 'CLOSED' || (isSettledReport(attempt) && !attempt.assigned);
 }
 
 /** Pure: returns the first time of the watch after `now`. Undefined: the watch has ended. */
