@@ -74,6 +74,15 @@ export function withoutUndefined<T extends object>(options: T): { [K in keyof T]
   return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
+/** Undefined: the text is not JSON. */
+export function parseJson(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** Makes a switch exhaustive: a missing case does not compile, and an impossible value throws. */
 export function assertNever(value: never): never {
   throw new Error(`Unreachable: unexpected value ${JSON.stringify(value)}`);

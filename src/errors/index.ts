@@ -8,5 +8,6 @@ export {
   findUnknownOptions,
   ownValue,
   packageVersion,
+  parseJson,
 } from './checks';
 export { CodedError, FailureLog, InvalidOptionsError, messageOf, MissingPackageError } from './errors';

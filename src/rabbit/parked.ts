@@ -1,6 +1,6 @@
 import { type Channel, type ChannelModel, type ConfirmChannel, type GetMessage } from 'amqplib';
 import { Logger } from '@nestjs/common';
-import { withoutUndefined } from '../errors';
+import { parseJson, withoutUndefined } from '../errors';
 import { type Clock, SystemClock } from '../clock';
 import { CommandQueueMissingError } from './errors';
 import { onConfirmChannel } from './broker-inspection';
@@ -182,12 +182,8 @@ function remedyOf(code: string): string {
 
 /** A wake-up has ids only; no command looks like this. */
 function isWakeUp({ content }: GetMessage): boolean {
-  try {
-    const body: unknown = JSON.parse(content.toString('utf8'));
-    return typeof body === 'object' && body !== null && 'kind' in body && 'key' in body && 'generation' in body;
-  } catch {
-    return false;
-  }
+  const body = parseJson(content);
+  return typeof body === 'object' && body !== null && 'kind' in body && 'key' in body && 'generation' in body;
 }
 
 /** The longest reason in a header, in characters. The client cannot encode header tables above 64 KiB. */

@@ -10,6 +10,7 @@ import { lastValueFrom } from 'rxjs';
 import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { PATTERN_EXTRAS_METADATA, TRANSPORT_METADATA } from '@nestjs/microservices/constants';
 import { type Clock } from '../clock';
+import { parseJson } from '../errors';
 import { inSpan, messagingAttributes } from '../tracing';
 import { type Delivery, type ParkReason, type ManualAckConsumer } from './consumer';
 import { declareCommandQueue } from './declare-topology';
@@ -331,15 +332,6 @@ function isOfNest(body: unknown): body is IncomingEvent | IncomingRequest {
 
 function typeOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
-}
-
-/** Undefined: the bytes are not JSON. */
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Limits how much work runs at the same time. The rest waits in order of arrival. */

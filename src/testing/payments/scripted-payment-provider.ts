@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../errors';
 import {
   type CloseOutcome,
   type Notification,
@@ -127,7 +128,7 @@ export class ScriptedPaymentProvider implements PaymentProvider {
   }
 
   private async read({ rawBody }: NotificationRequest): Promise<Notification> {
-    const parsed = body.safeParse(jsonOf(rawBody));
+    const parsed = body.safeParse(parseJson(rawBody));
     if (!parsed.success) return { type: 'REJECTED', reason: 'not a notification of the scripted provider' };
     const { reference, merchantAccount } = parsed.data;
     const account = merchantAccount === undefined ? {} : { merchantAccount };
@@ -137,21 +138,11 @@ export class ScriptedPaymentProvider implements PaymentProvider {
   }
 }
 
-function jsonOf(text: Buffer): unknown {
-  try {
-    return JSON.parse(text.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 function replyOf(verdict: 'accepted' | 'later' | 'rejected'): { status: number; body: string } {
   return { status: { accepted: 200, later: 503, rejected: 400 }[verdict], body: verdict };
 }
 
-interface Paid {
-  readonly amount?: bigint;
-  readonly currency?: string;
+interface Paid extends ScriptedMoney {
   readonly at: Date;
 }
 
@@ -166,7 +157,7 @@ class ScriptedPayment {
   constructor(private readonly reference: string) {}
 
   /** False: it is closed, or does not exist. */
-  pay(money: { readonly amount?: bigint; readonly currency?: string }): boolean {
+  pay(money: ScriptedMoney): boolean {
     if (this.state !== 'OPEN') return false;
     this.state = { ...money, at: new Date() };
     return true;

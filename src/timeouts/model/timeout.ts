@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { Logger } from '@nestjs/common';
 import { type JsonObject } from '../../outbox';
-import { assertNever } from '../../errors';
+import { assertNever, parseJson } from '../../errors';
 
 /** What identifies a timeout: one pending row per (kind, key). */
 export interface TimeoutRef {
@@ -210,12 +210,8 @@ type DecodedWakeUp =
 
 /** Reads a delivery's body. Never throws: what cannot be read is parked with the reason. */
 export function decodeWakeUp(body: Buffer): DecodedWakeUp {
-  let json: unknown;
-  try {
-    json = JSON.parse(body.toString('utf8'));
-  } catch {
-    return { type: 'invalid', reason: 'the body is not JSON' };
-  }
+  const json = parseJson(body);
+  if (json === undefined) return { type: 'invalid', reason: 'the body is not JSON' };
   const parsed = wireSchema.safeParse(json);
   if (!parsed.success) return { type: 'invalid', reason: z.prettifyError(parsed.error) };
   const { kind, key, generation, dueAt } = parsed.data;
