@@ -85,6 +85,26 @@ export function unknown(reason: string, more: Omit<Partial<UnknownOutcome>, 'typ
   return { type: 'UNKNOWN', reason, ...more };
 }
 
+/** What the state after a close says about it. @param ifOpen the reason why an open payment makes it UNKNOWN */
+export function closeOutcomeOf(state: QueryOutcome, ifOpen: string): CloseOutcome {
+  const evidence = state.evidence === undefined ? {} : { evidence: state.evidence };
+  switch (state.type) {
+    case 'CLOSED':
+    case 'REFUNDED':
+      return { type: 'ALREADY_CLOSED', ...evidence };
+    case 'PAID':
+      return { type: 'PAID', ...evidence };
+    case 'PROCESSING':
+    case 'AUTHORIZED':
+      return { type: 'IN_PROGRESS', ...evidence };
+    case 'OPEN':
+      return unknown(ifOpen, evidence);
+    case 'NOT_FOUND':
+    case 'UNKNOWN':
+      return state;
+  }
+}
+
 /** The provider took the money. The amount is what it took, which may differ from the attempt's amount. */
 export interface PaidOutcome {
   readonly type: 'PAID';

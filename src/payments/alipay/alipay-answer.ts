@@ -7,6 +7,7 @@ import {
   type CloseOutcome,
   type RefundOutcome,
   type RefundRequest,
+  closeOutcomeOf,
   unknown,
 } from '../payment-provider';
 
@@ -123,19 +124,9 @@ export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly 
 
 /** Maps the query that follows a close that was refused because of the trade's state. */
 export function toRefusedClose(query: QueryOutcome): CloseOutcome {
-  switch (query.type) {
-    case 'PAID':
-      return { type: 'PAID', evidence: query.evidence };
-    case 'CLOSED':
-    case 'REFUNDED':
-      return { type: 'ALREADY_CLOSED', ...(query.evidence && { evidence: query.evidence }) };
-    case 'UNKNOWN':
-      return query;
-    default:
-      return unknown(`the close was refused because of the trade's state, but a query then said ${query.type}`, {
-        ...(query.evidence && { evidence: query.evidence }),
-      });
-  }
+  const why = `the close was refused because of the trade's state, but a query then said ${query.type}`;
+  if (query.type !== 'NOT_FOUND') return closeOutcomeOf(query, why);
+  return unknown(why, query.evidence && { evidence: query.evidence });
 }
 
 /** Repeating the refund with the same number brings the same refusal, so a person must act. */

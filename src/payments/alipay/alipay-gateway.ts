@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, createPrivateKey } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { AlipaySdk } from 'alipay-sdk';
-import { CodedError } from '../../errors';
+import { CodedError, parseJson } from '../../errors';
 import { type Clock } from '../../clock';
 import { withDeadline } from '../resilience/resilient-provider';
 import { type UnknownOutcome, parseOptions } from '../payment-provider';
@@ -211,7 +211,7 @@ const claim = z.object({ code: z.string().max(8), sub_code: z.string().max(64).d
 class StrictAlipaySdk extends AlipaySdk {
   /** @throws UntrustedAnswerError unless the returned content is exactly what Alipay signed. */
   override checkResponseSign(raw: string, responseKey: string, sign: string, traceId: string): void {
-    const body = parse(raw) ?? {};
+    const body = (parseJson(raw) ?? {}) as Record<string, unknown>;
     // Some refusals are unsigned, for example the one for a wrong app id.
     if (typeof sign !== 'string' || sign === '') {
       const { data } = claim.safeParse(body[responseKey] ?? body['error_response']);
@@ -223,17 +223,9 @@ class StrictAlipaySdk extends AlipaySdk {
       // The SDK's message quotes the whole answer, including data about the buyer.
       throw new UntrustedAnswerError('its signature is wrong');
     }
-    if (!isDeepStrictEqual(parse(this.getSignStr(raw, responseKey)), body[responseKey])) {
+    if (!isDeepStrictEqual(parseJson(this.getSignStr(raw, responseKey)), body[responseKey])) {
       throw new UntrustedAnswerError('the signed text differs from the returned content');
     }
-  }
-}
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { z } from 'zod';
+import { parseJson } from '../../errors';
 import { type PaymentEvidence, type UnknownOutcome, type PaymentAttemptRef } from '../payment-provider';
 
 export const SIGNATURE_HEADERS = { signature: 'x-signature', timestamp: 'x-timestamp', nonce: 'x-nonce' } as const;
@@ -72,7 +73,7 @@ export function verifyAnswer(
   if (!isSameSignature(expected, signature)) return unverified(answer, 'its signature is wrong');
   if (!isFreshTimestamp(timestamp, nowMs))
     return unverified(answer, `its timestamp ${timestamp} is too far from this machine's clock`);
-  const parsed = echo.safeParse(parseJson(body));
+  const parsed = echo.safeParse(parseJson(Buffer.from(body)));
   if (!parsed.success) return unverified(answer, 'its body does not have the documented format');
   const mismatch = findMismatch(exchange, parsed.data);
   if (mismatch) return unverified(answer, `it answers another request (${mismatch})`);
@@ -88,14 +89,6 @@ function findMismatch({ attempt, nonce }: HttpExchange, body: z.output<typeof ec
 
 function unverified(answer: HttpAnswer, why: string): UnknownOutcome {
   return { type: 'UNKNOWN', reason: `answer with status ${answer.status} is not trusted: ${why}`, untrusted: true };
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Connections are kept alive, because a handshake costs more than the request itself. */

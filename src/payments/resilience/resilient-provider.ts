@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import {
   bulkhead,
   type BulkheadPolicy,
@@ -9,7 +8,7 @@ import {
   handleWhen,
 } from 'cockatiel';
 import { Logger } from '@nestjs/common';
-import { type Clock } from '../../clock';
+import { type Clock, withTimeout } from '../../clock';
 import {
   type ResolvedResilienceOptions,
   type UnknownOutcome,
@@ -73,8 +72,7 @@ export class CallSlots {
 }
 
 /** `value`: the work is done. `expired`: the time is up. `aborted`: the caller gave up. */
-type DeadlineResult<T> =
-  { readonly type: 'value'; readonly value: T } | { readonly type: 'expired' } | { readonly type: 'aborted' };
+type DeadlineResult<T> = { readonly type: 'value'; readonly value: T } | { readonly type: 'expired' | 'aborted' };
 
 /**
  * Runs `work` with a signal that aborts after `ms` milliseconds or when `signal` does. Resolves at that moment even if
@@ -82,32 +80,19 @@ type DeadlineResult<T> =
  *
  * Does not use AbortSignal.any: on Node 20 its results stay referenced by a long-lived source (nodejs/node#54614).
  */
-export function withDeadline<T>(
+export async function withDeadline<T>(
   clock: Clock,
   ms: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<DeadlineResult<T>> {
-  if (signal.aborted) return Promise.resolve({ type: 'aborted' });
-  return new Promise((resolve, reject) => {
-    const inner = new AbortController();
-    const stop = (type: 'expired' | 'aborted'): void => {
-      release();
-      resolve({ type });
-      inner.abort();
-    };
-    const onAbort = (): void => stop('aborted');
-    const timer = clock.after(ms, () => stop('expired'));
-    const release = (): void => {
-      timer.cancel();
-      signal.removeEventListener('abort', onAbort);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    const run = async (): Promise<T> => work(inner.signal);
-    run()
-      .finally(release)
-      .then((value) => resolve({ type: 'value', value }), reject);
-  });
+  if (signal.aborted) return { type: 'aborted' };
+  const inner = new AbortController();
+  const working = async (): Promise<DeadlineResult<T>> => ({ type: 'value', value: await work(inner.signal) });
+  const result = await withTimeout(clock, ms, working(), undefined, signal);
+  if (result) return result;
+  inner.abort();
+  return { type: signal.aborted ? 'aborted' : 'expired' };
 }
 
 /** Above this number, full buckets are deleted. 10,000 buckets take about 1 MB. */
@@ -376,8 +361,6 @@ export class ResilientProvider implements PaymentProvider {
     signal: AbortSignal,
     call: Call<T>,
   ): Promise<T | UnknownOutcome> {
-    // All calls in flight share one shutdown signal. At the 11th listener Node would warn of a leak, wrongly.
-    setMaxListeners(Infinity, signal);
     if (this.restriction.paused) return this.whilePaused();
     // Also checked before the waits: a call to a provider that is down must not use up a token or a slot.
     const refusal = this.breaker.refusal();

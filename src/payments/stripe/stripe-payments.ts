@@ -1,4 +1,3 @@
-import { assertNever } from '../../errors';
 import {
   type CloseOutcome,
   type QueryOutcome,
@@ -6,6 +5,7 @@ import {
   type RefundOutcome,
   type UnknownOutcome,
   type RefundRequest,
+  closeOutcomeOf,
   unknown,
 } from '../payment-provider';
 import {
@@ -87,43 +87,20 @@ export class StripeClosing {
   private async afterRefusal(refusal: StripeRefusal, query: () => Promise<QueryOutcome>): Promise<CloseOutcome> {
     const missing = toMissing(refusal);
     if (missing.type === 'NOT_FOUND') return missing;
-    const state = await query();
-    // Stripe refuses to cancel an open intent only if a Checkout Session owns it.
-    if (state.type === 'OPEN') return stillOpen(refusal, state);
-    return toCloseOutcome(state);
+    return closeOutcomeOf(await query(), stillOpen(refusal));
   }
 }
 
 /** Maps the answer to a successful close. The state in it counts, not the HTTP status. */
 function closedNow(state: QueryOutcome): CloseOutcome {
-  return state.type === 'CLOSED' ? { ...state, type: 'CLOSED' } : toCloseOutcome(state);
+  if (state.type === 'CLOSED') return { ...state, type: 'CLOSED' };
+  return closeOutcomeOf(state, 'Stripe accepted the close, but the payment is still open');
 }
 
-function toCloseOutcome(state: QueryOutcome): CloseOutcome {
-  const evidence = state.evidence === undefined ? {} : { evidence: state.evidence };
-  switch (state.type) {
-    case 'CLOSED':
-    case 'REFUNDED':
-      return { type: 'ALREADY_CLOSED', ...evidence };
-    case 'PAID':
-      return { type: 'PAID', ...evidence };
-    case 'PROCESSING':
-    case 'AUTHORIZED':
-      return { type: 'IN_PROGRESS', ...evidence };
-    case 'OPEN':
-      return { type: 'UNKNOWN', reason: 'Stripe accepted the close, but the payment is still open', ...evidence };
-    case 'NOT_FOUND':
-    case 'UNKNOWN':
-      return state;
-    default:
-      return assertNever(state);
-  }
-}
-
-function stillOpen({ code, message }: StripeRefusal, state: QueryOutcome): CloseOutcome {
+/** Stripe refuses to cancel an open intent only if a Checkout Session owns it. */
+function stillOpen({ code, message }: StripeRefusal): string {
   const hint = /checkout/i.test(message) ? 'register the session id (cs_…), which is the only way to close it' : '';
-  const reason = `Stripe did not close the payment: ${code || 'no code'}: ${message}${hint && ` (${hint})`}`;
-  return { type: 'UNKNOWN', reason, ...(state.evidence === undefined ? {} : { evidence: state.evidence }) };
+  return `Stripe did not close the payment: ${code || 'no code'}: ${message}${hint && ` (${hint})`}`;
 }
 
 const PAGE_SIZE = 100;

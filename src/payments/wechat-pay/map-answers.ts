@@ -8,6 +8,7 @@ import {
   type RefundOutcome,
   type RefundRequest,
   type PaidOutcome,
+  closeOutcomeOf,
   unknown,
 } from '../payment-provider';
 import { type WechatPayAnswer } from './wechat-pay-options';
@@ -106,23 +107,8 @@ export function toCloseOutcome(answer: WechatPayAnswer): CloseOutcome | undefine
 /** Maps a refused close and the query that follows it. */
 export function toRefusedCloseOutcome(refusal: WechatPayAnswer, state: QueryOutcome): CloseOutcome {
   const evidence = { refusal: errorEvidence(refusal), ...state.evidence };
-  switch (state.type) {
-    case 'CLOSED':
-      return { type: 'ALREADY_CLOSED', evidence };
-    case 'PAID':
-    case 'REFUNDED':
-      return { type: 'PAID', evidence };
-    case 'PROCESSING':
-    case 'AUTHORIZED':
-      return { type: 'IN_PROGRESS', evidence };
-    case 'NOT_FOUND':
-    case 'UNKNOWN':
-      return { ...state, evidence };
-    case 'OPEN': {
-      const why = `${refusal.code ?? refusal.status}: ${refusal.message ?? ''}`;
-      return { type: 'UNKNOWN', reason: `close was refused (${why}), but the payment is still open`, evidence };
-    }
-  }
+  const why = `${refusal.code ?? refusal.status}: ${refusal.message ?? ''}`;
+  return closeOutcomeOf({ ...state, evidence }, `close was refused (${why}), but the payment is still open`);
 }
 
 const refundSchema = z.object({

@@ -1,12 +1,12 @@
 import { Decorator } from 'wechatpay-axios-plugin';
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { type Clock } from '../../clock';
-import { messageOf } from '../../errors';
+import { type Clock, withTimeout } from '../../clock';
+import { messageOf, parseJson } from '../../errors';
 import { type UnknownOutcome } from '../payment-provider';
 import { retryAfterMs } from '../http/http-exchange';
 import {
-  parseJson,
+  attempt,
   PlatformKeys,
   type SignedMessage,
   type Verification,
@@ -72,7 +72,8 @@ export class WechatPayClient {
     const verification = verifyMessage(message, this.merchant.platformKeys, this.clock.now());
     if (verification.type === 'VERIFIED' || verification.unknownSerial === undefined) return verification;
     if (!this.certificates || !PlatformKeys.isCertificate(verification.unknownSerial)) return verification;
-    await orAborted(this.certificates.refresh(), signal);
+    await withTimeout(this.clock, TIMEOUT_MS, this.certificates.refresh(), undefined, signal);
+    signal.throwIfAborted();
     return verifyMessage(message, this.merchant.platformKeys, this.clock.now());
   }
 
@@ -128,15 +129,6 @@ function failed(status: number, wait: number | undefined): UnknownOutcome {
   return { type: 'UNKNOWN', reason, outage: true, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
 }
 
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const gone = new AbortController();
-  const aborted = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true, signal: gone.signal });
-  });
-  await Promise.race([work, aborted]).finally(() => gone.abort());
-  signal.throwIfAborted();
-}
-
 /** Anyone can send a header with an unknown serial, so that must not cause a stream of requests. */
 const MIN_INTERVAL_MS = 60_000;
 
@@ -181,18 +173,10 @@ class CertificateDownload {
   private open(rawBody: Buffer): [string, KeyObject][] {
     const entries = listSchema.safeParse(parseJson(rawBody)).data?.data ?? [];
     return entries.flatMap(({ serial_no: serial, encrypt_certificate: sealed }) => {
-      const certificate = readCertificate(openSealed(sealed, this.merchant.apiV3Key));
+      const certificate = attempt(() => new X509Certificate(openSealed(sealed, this.merchant.apiV3Key) ?? ''));
       if (certificate?.serialNumber.toUpperCase() !== serial.toUpperCase()) return [];
       if (Date.parse(certificate.validTo) <= this.clock.now()) return [];
       return certificate.publicKey.asymmetricKeyType === 'rsa' ? [[serial, certificate.publicKey]] : [];
     });
-  }
-}
-
-function readCertificate(pem: string | undefined): X509Certificate | undefined {
-  try {
-    return pem === undefined ? undefined : new X509Certificate(pem);
-  } catch {
-    return undefined;
   }
 }

@@ -101,23 +101,12 @@ const TAG_BYTES = 16;
 /** Decrypts the data. Undefined if it has another key or was changed. */
 export function openSealed(sealed: z.output<typeof sealedSchema>, apiV3Key: KeyObject): string | undefined {
   const bytes = Buffer.from(sealed.ciphertext, 'base64');
-  try {
+  return attempt(() => {
     // Without authTagLength, Node also accepts a tag of 4 bytes, which can be guessed.
     const decipher = createDecipheriv('aes-256-gcm', apiV3Key, sealed.nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(Buffer.from(sealed.associated_data)).setAuthTag(bytes.subarray(-TAG_BYTES));
     return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
-  } catch {
-    return undefined;
-  }
-}
-
-/** Undefined if the text is not JSON. The schemas reject that. */
-export function parseJson(rawBody: Buffer | string): unknown {
-  try {
-    return JSON.parse(rawBody.toString());
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** An answer, verified or not. Server errors are mapped before. */
@@ -243,7 +232,8 @@ function readPlatformKey(serial: string, pem: string): KeyObject | string {
   return `is the certificate ${certificate.serialNumber}; use that serial as its name`;
 }
 
-function attempt<T>(parse: () => T): T | undefined {
+/** Undefined: it throws. */
+export function attempt<T>(parse: () => T): T | undefined {
   try {
     return parse();
   } catch {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Clock } from '../../clock';
+import { parseJson } from '../../errors';
 import {
   type ResilienceOptions,
   type PaymentAttemptRef,
@@ -36,7 +37,6 @@ import {
   type WechatPayOptions,
   openSealed,
   sealedSchema,
-  parseJson,
   type SignedMessage,
   verifyMessage,
 } from './wechat-pay-options';
