@@ -120,9 +120,9 @@ export class Deadline {
     this.endsAt = clock.monotonic() + ms;
   }
 
-  /** Remaining milliseconds, at least `atLeastMs`. */
-  left(atLeastMs = 0): number {
-    return Math.max(this.endsAt - this.clock.monotonic(), atLeastMs);
+  /** Remaining milliseconds. */
+  left(): number {
+    return Math.max(this.endsAt - this.clock.monotonic(), 0);
   }
 
   /** Resolves to the result of `work`, or to `otherwise` if the deadline comes first. */
@@ -134,9 +134,9 @@ export class Deadline {
 interface LoopDependencies {
   readonly name: string;
   /** Does one bounded piece of work. Returns true if more work is ready now. */
-  runOnce(signal: AbortSignal): Promise<boolean>;
-  /** Sleep after a run without remaining work, milliseconds. Read before each sleep. */
-  intervalMs(): number;
+  runOnce(signal: AbortSignal): Promise<boolean | void>;
+  /** Sleep after a run without remaining work, milliseconds. A function is called before each sleep. */
+  readonly intervalMs: number | (() => number);
   /** How long a run waits for more work to arrive, unless the previous run left some. @default 0 */
   readonly gatherMs?: number;
   /**
@@ -189,15 +189,15 @@ export class PollingLoop {
   }
 
   private async runSafely(): Promise<void> {
-    const { gatherMs } = this.deps;
+    const { gatherMs, intervalMs } = this.deps;
     if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
     if (this.stopping.signal.aborted) return;
     // Reset here and not earlier: this run finds the work of every earlier wake-up call.
     this.isWoken = false;
     try {
-      this.hasMore = await this.runLimited();
+      this.hasMore = (await this.runLimited()) === true;
       this.told.worked();
-      if (!this.hasMore) await this.sleep(this.deps.intervalMs());
+      if (!this.hasMore) await this.sleep(typeof intervalMs === 'number' ? intervalMs : intervalMs());
     } catch (error) {
       if (this.told.isNew(error)) this.logger.error(`failed, retrying: ${messageOf(error)}`);
       // `wake` must not end this pause: every commit of a busy host calls it, which would make this a tight loop.
@@ -205,7 +205,7 @@ export class PollingLoop {
     }
   }
 
-  private async runLimited(): Promise<boolean> {
+  private async runLimited(): Promise<boolean | void> {
     const { name, limitMs } = this.deps;
     if (limitMs === undefined) return this.deps.runOnce(this.stopping.signal);
     // Not AbortSignal.any: Node 20 keeps each of those signals for as long as the loop's signal lives.

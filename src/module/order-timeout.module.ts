@@ -93,8 +93,7 @@ export class OrderTimeoutModule implements OnModuleInit, OnApplicationBootstrap,
     modules: ModulesContainer,
   ) {
     refuseSecondImport(modules, OrderTimeoutModule);
-    const runOnce = (): Promise<boolean> => this.stepAside();
-    this.watch = new PollingLoop(clock, { name: 'release', runOnce, intervalMs: () => LOOK_MS });
+    this.watch = new PollingLoop(clock, { name: 'release', runOnce: () => this.stepAside(), intervalMs: LOOK_MS });
   }
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
@@ -133,14 +132,13 @@ export class OrderTimeoutModule implements OnModuleInit, OnApplicationBootstrap,
    * Stops the engine when a newer release, which this one cannot work with, has migrated the schema: the process is then not
    * ready, and the newer release does the work. It would only fail, and wear out timeouts and commands.
    */
-  private async stepAside(): Promise<boolean> {
+  private async stepAside(): Promise<void> {
     const { dataSource, schema } = this.timeouts;
     const problem = await assertMigrated(dataSource, schema).catch((error: unknown) => error);
-    if (!(problem instanceof NewerSchemaError)) return false;
+    if (!(problem instanceof NewerSchemaError)) return;
     this.logger.error(`this instance stops its work: ${problem.message}`);
     void this.watch.stop();
     await this.engine.stop();
-    return false;
   }
 
   private registerListeners(): void {

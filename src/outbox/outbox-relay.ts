@@ -78,7 +78,7 @@ export class OutboxRelay {
     this.loop = new PollingLoop(clock, {
       name: `outbox-relay:${route}`,
       runOnce: () => this.takeTurn(),
-      intervalMs: () => POLL_MS,
+      intervalMs: POLL_MS,
       gatherMs: GATHER_MS,
       limitMs: RUN_LIMIT_MS,
     });

@@ -3,6 +3,8 @@ import { type DataSource } from 'typeorm';
 import { z } from 'zod';
 import { type Clock, PollingLoop } from '../../clock';
 import { ownQuery, ownTransaction } from '../../database';
+import { parseJson } from '../../errors';
+import { EngineSettings } from '../message-path/wake-up-republisher';
 
 interface Dependencies {
   readonly dataSource: DataSource;
@@ -27,6 +29,7 @@ const PREFIX = 'control:';
  */
 export class Controls {
   private readonly logger = new Logger(Controls.name);
+  private readonly settings: EngineSettings;
   private readonly loop: PollingLoop;
   private readonly listeners: (() => void)[] = [];
   private inForce: ReadonlyMap<string, Control> = new Map();
@@ -37,11 +40,8 @@ export class Controls {
     private readonly deps: Dependencies,
     private readonly clock: Clock,
   ) {
-    this.loop = new PollingLoop(clock, {
-      name: 'controls',
-      runOnce: () => this.refresh().then(() => false),
-      intervalMs: () => INTERVAL_MS,
-    });
+    this.settings = new EngineSettings(deps.schema);
+    this.loop = new PollingLoop(clock, { name: 'controls', runOnce: () => this.refresh(), intervalMs: INTERVAL_MS });
   }
 
   start(): void {
@@ -72,25 +72,17 @@ export class Controls {
       ...(pause === undefined ? {} : { pause: pause ? why : null }),
       ...(perSecond === undefined ? {} : { limit: perSecond === null ? null : { ...why, perSecond } }),
     };
-    const control = await this.store(PREFIX + subject, value);
+    const control = await this.store(`${PREFIX}${subject}`, value);
     this.logger.warn(`operator "${by}" changed ${subject} to ${JSON.stringify({ pause, perSecond })}: ${reason}`);
     await this.refresh();
     return control;
   }
 
   /** Two changes at the same time both stay. A row that cannot be read is replaced, or the change would not be in force. */
-  private store(name: string, change: Partial<Control>): Promise<Control> {
-    const { dataSource, schema } = this.deps;
-    return ownTransaction(dataSource, async (tx) => {
-      const create = `INSERT INTO ${schema}.engine_setting (name, value) VALUES ($1, '{}') ON CONFLICT (name) DO NOTHING`;
-      await tx.query(create, [name]);
-      const [row] = await tx.query<{ value: string }[]>(
-        `SELECT value FROM ${schema}.engine_setting WHERE name = $1 FOR UPDATE`,
-        [name],
-      );
-      const control: Control = { ...readControl(row?.value ?? '{}'), ...change };
-      const update = `UPDATE ${schema}.engine_setting SET value = $2, changed_at = now() WHERE name = $1`;
-      await tx.query(update, [name, JSON.stringify(control)]);
+  private store(name: `control:${ControlSubject}`, change: Partial<Control>): Promise<Control> {
+    return ownTransaction(this.deps.dataSource, async (tx) => {
+      const control: Control = { ...readControl(await this.settings.lock(tx, name)), ...change };
+      await this.settings.write(tx, name, JSON.stringify(control));
       return control;
     });
   }
@@ -158,9 +150,5 @@ const schema = z.looseObject({
 
 /** Reads a row. What cannot be read is not in force, or a later release could stop this one. */
 export function readControl(value: string): Control {
-  try {
-    return schema.safeParse(JSON.parse(value)).data ?? NO_CONTROL;
-  } catch {
-    return NO_CONTROL;
-  }
+  return schema.safeParse(parseJson(value)).data ?? NO_CONTROL;
 }

@@ -172,8 +172,8 @@ export class DatabaseClock {
   ) {
     this.loop = new PollingLoop(clock, {
       name: 'database-clock',
-      runOnce: () => this.synchronize().then(() => false),
-      intervalMs: () => SYNC_MS,
+      runOnce: () => this.synchronize(),
+      intervalMs: SYNC_MS,
       limitMs: RUN_LIMIT_MS,
     });
   }

@@ -67,7 +67,7 @@ export class Sweep {
     this.loop = new PollingLoop(clock, {
       name: `sweep:${deps.processor.kind}`,
       runOnce: (signal) => this.tick(signal),
-      intervalMs: () => TICK_MS,
+      intervalMs: TICK_MS,
       limitMs: deps.options.budgetMs + RUN_LIMIT_MS,
     });
   }
@@ -132,16 +132,16 @@ export class Sweep {
     });
   }
 
-  private async tick(signal: AbortSignal): Promise<boolean> {
+  private async tick(signal: AbortSignal): Promise<void> {
     if (this.deps.isPaused()) {
       this.caughtUp = this.wasPaused = true;
-      return false;
+      return;
     }
     const isClock = this.deps.isClock();
     if (isClock) await this.takeUpcoming();
     const startedMs = this.clock.monotonic();
     const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
-    if (!isClock && !isFullDue && !this.hasMore) return false;
+    if (!isClock && !isFullDue && !this.hasMore) return;
     this.isSecond = !isClock && this.caughtUp && !this.wasPaused;
     this.deps.processor.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
@@ -153,7 +153,6 @@ export class Sweep {
     this.caughtUp ||= !hasMore;
     this.wasPaused &&= hasMore;
     if (isClock || rows > 0) this.waryUntilMs = startedMs + WARY_MS;
-    return false;
   }
 
   /** Shorter while the transport has recently been unavailable, or has left something to the sweep: there may be more. */

@@ -155,7 +155,8 @@ function parse(value: string): Job | undefined {
  * What all instances of this database have to agree on. Earlier releases read and write `delay-transport`, the name of the
  * transport; it is kept up to date for them.
  */
-type EngineSetting = 'message-path' | 'delay-transport' | 'republication' | 'database-id' | 'owned-prefix';
+type EngineSetting =
+  'message-path' | 'delay-transport' | 'republication' | 'database-id' | 'owned-prefix' | `control:${string}`;
 
 type Connection = DataSource | EntityManager;
 
