@@ -2,11 +2,9 @@ import { type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
 import { inTime, SystemClock } from '../clock';
 import { type ExpectedExchange, type ExpectedQueue, type TopologyNames } from './topology';
 
-const ACCESS_REFUSED = 403;
-
-const NOT_FOUND = 404;
-
-const PRECONDITION_FAILED = 406;
+export const ACCESS_REFUSED = 403;
+export const NOT_FOUND = 404;
+export const PRECONDITION_FAILED = 406;
 
 const ANSWER_MS = 5_000;
 
@@ -152,15 +150,10 @@ export async function readPrefixOwner(
   names: TopologyNames,
   databaseId: string,
 ): Promise<PrefixOwner> {
-  // A refusal closes the channel, so each request has its own.
-  const isThere = await onChannel(connection, (channel) => channel.checkExchange(names.owner)).then(
-    () => true,
-    (error: unknown) => refusalOf(error, 404, false),
-  );
-  if (!isThere) return { type: 'nobody' };
+  if (!(await hasExchange(connection, names.owner))) return { type: 'nobody' };
   const isOurs = await onChannel(connection, (channel) => declareOwner(channel, names, databaseId)).then(
     () => true,
-    (error: unknown) => refusalOf(error, 406, false),
+    (error: unknown) => refusalOf(error, PRECONDITION_FAILED, false),
   );
   return isOurs ? { type: 'us' } : { type: 'other', databaseId: await readOwner(connection, names) };
 }
@@ -183,12 +176,10 @@ async function declareOwner(channel: Channel, names: TopologyNames, databaseId: 
  * 'p.owner.<id>' …`. A refusal has at most 255 characters, too few for two owners.
  */
 async function readOwner(connection: ChannelModel, names: TopologyNames): Promise<string> {
-  const declaring = onChannel(connection, async (channel) => {
-    await channel.assertExchange(names.owner, 'fanout', { durable: true, internal: true });
-  });
-  const message = await declaring.then(
+  const options = { durable: true, internal: true };
+  const message = await onChannel(connection, (channel) => channel.assertExchange(names.owner, 'fanout', options)).then(
     () => '',
-    (error: unknown) => refusalOf(error, 406, String(error)),
+    (error: unknown) => refusalOf(error, PRECONDITION_FAILED, String(error)),
   );
   const [, current = ''] = /current is (?:the value )?'([^']*)/.exec(message) ?? [];
   return current.startsWith(`${names.owner}.`) ? current.slice(names.owner.length + 1) : 'unknown';

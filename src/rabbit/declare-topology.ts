@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { hasExchange, onChannel } from './broker-inspection';
+import { hasExchange, onChannel, PRECONDITION_FAILED } from './broker-inspection';
 import { workQueueArguments, type TopologyNames, parkedQueueArguments } from './topology';
 import { type ResolvedRabbitOptions, type QueueType } from './rabbit-options';
 
@@ -86,8 +86,6 @@ function sentenceOfLost(name: string, { events }: TopologyNames): string {
 
 const logger = new Logger('ParkedQueue');
 
-const PRECONDITION_FAILED = 406;
-
 /** Connections for which the warning was logged. */
 const told = new WeakSet<object>();
 
@@ -97,15 +95,11 @@ const told = new WeakSet<object>();
  * channel.
  */
 async function declareParkedQueue(model: ChannelModel, names: TopologyNames, queueType: QueueType): Promise<void> {
-  const channel = await model.createChannel();
-  channel.on('error', () => undefined);
-  try {
-    await channel.assertQueue(names.parked, { durable: true, arguments: parkedQueueArguments(queueType) });
-    await channel.close();
-  } catch (error) {
+  const options = { durable: true, arguments: parkedQueueArguments(queueType) };
+  await onChannel(model, (channel) => channel.assertQueue(names.parked, options)).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== PRECONDITION_FAILED) throw error;
     tell(model, names.parked, error);
-  }
+  });
 }
 
 function tell(model: ChannelModel, queue: string, error: unknown): void {

@@ -17,6 +17,7 @@ export {
   takePrefix,
   BrokerInspection,
   BrokerSilentError,
+  onChannel,
 } from './broker-inspection';
 export { type Publication, type PublishOutcome, type PublishWatch } from './publications';
 export { RabbitClient } from './rabbit-client';

@@ -1,7 +1,7 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { type Clock, PollingLoop, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
-import { BrokerInspection, onChannel } from './broker-inspection';
+import { ACCESS_REFUSED, BrokerInspection, NOT_FOUND, onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
 import { type Delivery, type ParkReason, ManualAckConsumer } from './consumer';
 import { LoginRefusals, RabbitConnection, endConnection } from './rabbit-connection';
@@ -22,6 +22,8 @@ interface ConsumeRequest {
 
 /** Limit for the broker's answer to each close, once all work is finished. */
 const CLOSE_MS = 700;
+/** The same for a temporary connection. */
+const TEMPORARY_CLOSE_MS = 1_000;
 
 /** For this long, somebody else's publisher may miss an exchange that this service only consumes from. */
 const UPKEEP_MS = 60_000;
@@ -73,8 +75,8 @@ export class RabbitClient {
     this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
     const isThere = async (queue: string) => queueExists(this.publishing.model, queue);
     this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock, isThere);
-    const intervalMs = (): number => UPKEEP_MS;
-    this.upkeep = new PollingLoop(clock, { name: 'topology', runOnce: () => this.declareAgain(), intervalMs });
+    const runOnce = (): Promise<void> => this.declareAgain();
+    this.upkeep = new PollingLoop(clock, { name: 'topology', runOnce, intervalMs: UPKEEP_MS });
   }
 
   /** False: there is no broker, and none is ever connected to. */
@@ -137,6 +139,22 @@ export class RabbitClient {
     throw failure;
   }
 
+  /** Runs `work` on such a connection, and ends it. */
+  async onTemporaryConnection<T>(work: (connection: ChannelModel) => Promise<T>): Promise<T> {
+    const connection = await this.temporaryConnection();
+    return this.endAfter(connection, () => work(connection));
+  }
+
+  /** A broker that is frozen or has an alarm closes no connection, and an open one would keep the process alive. */
+  async endAfter<T>(connection: ChannelModel, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      const closing = Promise.resolve().then(() => connection.close());
+      await endConnection(this.clock, connection, closing, TEMPORARY_CLOSE_MS);
+    }
+  }
+
   /** Stops deliveries. Receivers keep their unacknowledged deliveries. */
   async stopConsuming(): Promise<void> {
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
@@ -194,10 +212,9 @@ export class RabbitClient {
    * Exchanges that somebody has deleted while no connection was lost. Only a process that consumes can bind what leads to
    * its queues. A refusal is logged when a connection opens.
    */
-  private async declareAgain(): Promise<false> {
+  private async declareAgain(): Promise<void> {
     if (this.publisher.isReady && this.requests.length > 0)
       await this.declare(this.publishing, []).catch(() => undefined);
-    return false;
   }
 
   /** Queues whose consumers go on do not notice that their exchange, and with it their binding, was deleted. */
@@ -216,12 +233,6 @@ async function queueExists(model: ChannelModel | undefined, queue: string): Prom
 /** A message arrives within milliseconds, and so does the answer that the queue is empty. */
 const ANSWER_MS = 10_000;
 
-const PROBE_CLOSE_MS = 1_000;
-
-const ACCESS_REFUSED = 403;
-
-const NOT_FOUND = 404;
-
 /**
  * Whether a queue serves its consumers. Uses its own connection: a quorum queue without a leader does not answer, and
  * after 65 s the broker closes the whole connection with 541 (3.10.8). A message that was read returns to the queue
@@ -231,16 +242,10 @@ async function queueServes(clock: Clock, open: () => Promise<ChannelModel>, queu
   const model = await open().catch(() => undefined);
   // Without a connection to ask on, for example because they are limited, nothing speaks against the queue.
   if (!model) return true;
-  const serves = await withTimeout(clock, ANSWER_MS, getFrom(model, queue).catch(isNoSilence), false);
-  await endConnection(clock, model, model.close(), PROBE_CLOSE_MS);
+  const asked = onChannel(model, (channel) => channel.get(queue)).then(() => true, isNoSilence);
+  const serves = await withTimeout(clock, ANSWER_MS, asked, false);
+  await endConnection(clock, model, model.close(), TEMPORARY_CLOSE_MS);
   return serves;
-}
-
-async function getFrom(model: ChannelModel, queue: string): Promise<boolean> {
-  const channel = await model.createChannel();
-  channel.on('error', () => undefined);
-  await channel.get(queue);
-  return true;
 }
 
 /** Its consumer declares what is not there, and is told what it may not. */

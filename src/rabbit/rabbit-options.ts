@@ -33,30 +33,19 @@ const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export type ResolvedRabbitOptions = Required<RabbitOptions>;
 
-export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
-  return Object.freeze({
-    prefix: DEFAULT_PREFIX,
-    replyPrefixes: [],
-    queueType: 'quorum',
-    publishWindow: 500,
-    confirmTimeoutMs: 15_000,
-    heartbeatSeconds: 10,
-    connectionName: 'nestjs-order-timeout',
-    ...withoutUndefined(options),
-  });
-}
+const DEFAULTS: Omit<ResolvedRabbitOptions, 'urls'> = {
+  prefix: DEFAULT_PREFIX,
+  replyPrefixes: [],
+  queueType: 'quorum',
+  publishWindow: 500,
+  confirmTimeoutMs: 15_000,
+  heartbeatSeconds: 10,
+  connectionName: 'nestjs-order-timeout',
+};
 
-/** The names of all options. */
-const RABBIT_OPTIONS: readonly string[] = Object.keys({
-  urls: true,
-  prefix: true,
-  replyPrefixes: true,
-  queueType: true,
-  publishWindow: true,
-  confirmTimeoutMs: true,
-  heartbeatSeconds: true,
-  connectionName: true,
-} satisfies Record<keyof RabbitOptions, true>);
+export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
+  return Object.freeze({ ...DEFAULTS, ...withoutUndefined(options) });
+}
 
 /** Finds everything that is wrong with the options. Never repeats URLs, because they contain passwords. */
 export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
@@ -70,7 +59,7 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   ] as const;
   const outside = ranges.filter(([name, min, max]) => !isIntegerIn(options[name], min, max));
   return [
-    ...findUnknownOptions(options, RABBIT_OPTIONS, 'rabbit.'),
+    ...findUnknownOptions(options, ['urls', ...Object.keys(DEFAULTS)], 'rabbit.'),
     ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
     ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
     ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must consist of letters, digits, ".", "_", and "-"']),

@@ -58,12 +58,8 @@ export class BrokerMessages {
 
   private async withMessages<T>(work: (messages: ParkedMessages) => Promise<T>): Promise<T | null> {
     if (!this.isUp) return null;
-    const connection = await this.client.temporaryConnection();
-    try {
-      return await work(new ParkedMessages(connection, this.client.names));
-    } finally {
-      await connection.close().catch(() => undefined);
-    }
+    const { client } = this;
+    return client.onTemporaryConnection((connection) => work(new ParkedMessages(connection, client.names)));
   }
 }
 

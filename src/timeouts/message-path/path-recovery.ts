@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock } from '../../clock';
 import { UnsentWakeUps } from '../../outbox';
-import { type RabbitClient } from '../../rabbit';
+import { onChannel, type RabbitClient } from '../../rabbit';
 import { type TimeoutObserver } from '../model/timeout';
 import { type WakeUpRepublisher } from './wake-up-republisher';
 import { type TransportSwitch, withTemporaryConnection } from './transport-switch';
@@ -191,9 +191,7 @@ const ANSWER_MS = 10_000;
 /** How many messages are ready in each of these queues; 0 if nobody consumes it. @throws when the broker cannot be asked. */
 function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number[]> {
   return withTemporaryConnection(client, clock, ANSWER_MS, async (connection) => {
-    const channel = await connection.createChannel();
-    channel.on('error', () => undefined);
-    const answers = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
-    return answers.map(({ consumerCount, messageCount }) => (consumerCount > 0 ? messageCount : 0));
+    const asking = onChannel(connection, (channel) => Promise.all(queues.map((queue) => channel.checkQueue(queue))));
+    return (await asking).map(({ consumerCount, messageCount }) => (consumerCount > 0 ? messageCount : 0));
   });
 }

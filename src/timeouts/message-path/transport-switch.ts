@@ -20,6 +20,7 @@ import {
   type ChannelModel,
   declareBase,
   declareWorkQueue,
+  onChannel,
   type Publication,
   type RabbitClient,
 } from '../../rabbit';
@@ -117,12 +118,9 @@ export class TransportSwitch {
 
   /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
   private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
-    const declaring = withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
-      const channel = await connection.createChannel();
-      channel.on('error', () => undefined);
-      connection.on('error', () => undefined);
-      await prepare(channel, connection);
-    });
+    const declaring = withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, (connection) =>
+      onChannel(connection, (channel) => prepare(channel, connection)),
+    );
     return declaring.then(
       (): ProbeResult => ({ type: 'works' }),
       (error: unknown): ProbeResult => ({ type: 'unknown', reason: String(error) }),
@@ -147,11 +145,9 @@ export class TransportSwitch {
     if (this.deps.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
     const selection = selectTransport('auto', this.believed(probe), this.current);
     if (selection.type === 'undecided' || selection.transport === this.current) return;
-    await withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
-      const channel = await connection.createChannel();
-      channel.on('error', () => undefined);
-      await this.take(connection, channel, selection);
-    });
+    await withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, (connection) =>
+      onChannel(connection, (channel) => this.take(connection, channel, selection)),
+    );
     this.deps.declared(false);
   }
 

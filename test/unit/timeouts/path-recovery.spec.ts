@@ -15,6 +15,7 @@ function setup() {
   const state = { unsent: 0, ready: 0, consumers: 1, onAsked: (): void => undefined };
   const counted: [kind: string, count: number][] = [];
   const channel = Object.assign(new EventEmitter(), {
+    close: async () => undefined,
     checkQueue: async () => {
       state.onAsked();
       return { messageCount: state.ready, consumerCount: state.consumers };
