@@ -1,4 +1,3 @@
-import { SystemClock } from '../../clock';
 import {
   asksTheBroker,
   DelayedExchange,
@@ -15,7 +14,6 @@ import {
   BrokerLoginRefusedError,
   BrokerSilentError,
   type ChannelModel,
-  endConnection,
   expectedTopology,
   loginOf,
   type ExpectedExchange,
@@ -29,7 +27,6 @@ import { capitalized, type Notes } from './notes';
 
 /** The first release with everything that the ladder needs. */
 const OLDEST = [3, 10];
-const CLOSE_MS = 1_000;
 /** What a sentence about a denied right says if it depends on the routing key. */
 const TOPIC = 'access to topic';
 /** What it names if it is the exchange of answers to commands. */
@@ -39,7 +36,6 @@ const DEFAULT_EXCHANGE = "exchange 'amq.default'";
 export class BrokerExamination {
   /** What the broker refused our user, in its words. */
   private readonly refused = new Set<string>();
-  private readonly clock = new SystemClock();
 
   constructor(
     private readonly deps: BrokerDependencies,
@@ -48,44 +44,26 @@ export class BrokerExamination {
 
   /** Undefined: the broker cannot be used. */
   async run(): Promise<UsableBroker | undefined> {
-    const connection = await this.connect();
-    return connection && this.on(connection, () => this.inspect(connection));
-  }
-
-  /** A broker that is frozen or has an alarm does not close connections, and an open one would keep the process alive. */
-  private async on<T>(connection: ChannelModel, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } finally {
-      await endConnection(
-        this.clock,
-        connection,
-        Promise.resolve().then(() => connection.close()),
-        CLOSE_MS,
-      );
-    }
-  }
-
-  private async connect(): Promise<ChannelModel | undefined> {
     const { client } = this.deps;
-    try {
-      return await client.temporaryConnection();
-    } catch (error) {
-      const failure = error instanceof Error ? error : new Error(String(error));
-      const refusal = BrokerLoginRefusedError.from(failure, client.options.urls.at(-1), client.names.prefix);
-      if (refusal) {
-        const { seen, remedy } = refusal;
-        this.notes.error('broker-login-refused', capitalized(`${seen}.`), capitalized(`${remedy}.`));
-      } else {
-        const hosts = client.options.urls.map((url) => new URL(url).host).join(', ');
-        const why = failure.message || String((failure as { code?: unknown }).code);
-        const remedy =
-          'Start it, or correct RABBITMQ_URLS. Until then the sweep handles timeouts (docs/runbook.md, "The message path is down").';
-        this.notes.error('broker-unreachable', `No broker answers at ${hosts} (${why}).`, remedy);
-      }
-      this.notes.skip('queues and exchanges', 'no connection to the broker');
-      return undefined;
+    const connection = await client.temporaryConnection().catch((error: unknown) => this.unreachable(error));
+    return connection && client.endAfter(connection, () => this.inspect(connection));
+  }
+
+  private unreachable(error: unknown): undefined {
+    const { options, names } = this.deps.client;
+    const failure = error instanceof Error ? error : new Error(String(error));
+    const refusal = BrokerLoginRefusedError.from(failure, options.urls.at(-1), names.prefix);
+    if (refusal) {
+      const { seen, remedy } = refusal;
+      this.notes.error('broker-login-refused', capitalized(`${seen}.`), capitalized(`${remedy}.`));
+    } else {
+      const hosts = options.urls.map((url) => new URL(url).host).join(', ');
+      const why = failure.message || String((failure as { code?: unknown }).code);
+      const remedy =
+        'Start it, or correct RABBITMQ_URLS. Until then the sweep handles timeouts (docs/runbook.md, "The message path is down").';
+      this.notes.error('broker-unreachable', `No broker answers at ${hosts} (${why}).`, remedy);
     }
+    this.notes.skip('queues and exchanges', 'no connection to the broker');
   }
 
   private async inspect(connection: ChannelModel): Promise<UsableBroker> {
@@ -95,10 +73,7 @@ export class BrokerExamination {
     const isRabbit = inspection.product.startsWith('RabbitMQ');
     if (isRabbit) this.checkVersion(inspection.version);
     await this.examine('prefix', () => this.owner(connection));
-    let isDeclared = true;
-    await this.examine('exchanges', async () => {
-      isDeclared = await this.exchanges(inspection);
-    });
+    const isDeclared = (await this.examine('exchanges', () => this.exchanges(inspection))) ?? true;
     await this.examine('queues', () => this.queues(inspection));
     await this.examine('parked messages', () => this.parked(inspection));
     const transport = new TransportExamination(deps, notes, inspection, this.refused);
@@ -109,24 +84,22 @@ export class BrokerExamination {
   }
 
   /** Without a right, an examination ends, and the finding says which one. */
-  private examine(what: string, examination: () => Promise<void>): Promise<void> {
-    return this.notes.examine(what, async () => {
-      try {
-        await examination();
-      } catch (error) {
+  private examine<T>(what: string, examination: () => Promise<T>): Promise<T | undefined> {
+    return this.notes.examine(what, () =>
+      examination().catch((error: unknown) => {
         const refusal = refusalIn(error);
         if (refusal === undefined) throw error;
         this.refused.add(refusal);
-      }
-    });
+        return undefined;
+      }),
+    );
   }
 
   /** What no question about an exchange tells: a service without this right publishes nothing. */
   private async publishing(): Promise<void> {
     const { client } = this.deps;
     const { exchanges } = expectedTopology(client.names, client.options.queueType, []);
-    const connection = await client.temporaryConnection();
-    await this.on(connection, async () => {
+    await client.onTemporaryConnection(async (connection) => {
       const inspection = new BrokerInspection(connection);
       for (const name of [...exchanges.map((exchange) => exchange.name), '']) {
         this.note(await inspection.publishRefusal(name));

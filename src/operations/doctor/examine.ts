@@ -90,15 +90,9 @@ async function examineTables(
     migrations: () => patient.migrations(dataSource),
   };
   if (!(await new SchemaExamination(tables, notes).run())) return { kinds };
-  const all = new Set(kinds);
-  await notes.examine('kinds of timeouts', async () => {
-    for (const { kind } of await countTimeouts(dataSource, schema)) all.add(kind);
-  });
-  let facts: Partial<PathFacts> = {};
-  await notes.examine('message path', async () => {
-    facts = await readPathFacts(dataSource, schema);
-  });
-  return { ...facts, kinds: [...all] };
+  const counts = (await notes.examine('kinds of timeouts', () => countTimeouts(dataSource, schema))) ?? [];
+  const facts = await notes.examine('message path', () => readPathFacts(dataSource, schema));
+  return { ...facts, kinds: [...new Set([...kinds, ...counts.map(({ kind }) => kind)])] };
 }
 
 async function examineManagement(
@@ -107,10 +101,7 @@ async function examineManagement(
   notes: Notes,
 ): Promise<void> {
   const [url = ''] = client.options.urls;
-  let api: ManagementApi | undefined;
-  await notes.examine(MANAGED, async () => {
-    api = new ManagementApi(url, managementUrl);
-  });
+  const api = await notes.examine(MANAGED, async () => new ManagementApi(url, managementUrl));
   if (api) await new ManagementExamination(api, client.names, delivers, notes).run();
 }
 
@@ -185,12 +176,8 @@ class ManagementExamination {
 
   async run(): Promise<void> {
     const { notes } = this;
-    let queues: ListedQueue[] | undefined;
-    await notes.examine(MANAGED, async () => {
-      queues = await this.api.queues();
-    });
-    if (!queues) return;
-    const listed = queues;
+    const listed = await notes.examine(MANAGED, () => this.api.queues());
+    if (!listed) return;
     const ours = listed.filter(({ name }) => name.startsWith(`${this.names.prefix}.`));
     this.policies(ours);
     this.unserved(ours);

@@ -34,12 +34,18 @@ export class Notes {
     this.unchecked.push({ what, why });
   }
 
-  /** Runs one examination. If it fails or takes too long, the others are still worth knowing. */
-  async examine(what: string, examination: () => Promise<void>): Promise<void> {
+  /** Runs one examination. If it fails or takes too long, the others are still worth knowing: then undefined. */
+  async examine<T>(what: string, examination: () => Promise<T>): Promise<T | undefined> {
     try {
-      await inTime(this.clock, LIMIT_MS, examination(), () => new Error(`no answer within ${LIMIT_MS / 1_000} s`));
+      return await inTime(
+        this.clock,
+        LIMIT_MS,
+        examination(),
+        () => new Error(`no answer within ${LIMIT_MS / 1_000} s`),
+      );
     } catch (error) {
       this.skip(what, messageOf(error));
+      return undefined;
     }
   }
 

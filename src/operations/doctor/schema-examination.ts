@@ -46,11 +46,7 @@ export class SchemaExamination {
   /** Returns whether our tables can be read. */
   async run(): Promise<boolean> {
     const { notes } = this;
-    let isUsable = false;
-    await notes.examine('tables', async () => {
-      isUsable = await this.tables();
-    });
-    if (!isUsable) {
+    if (!(await notes.examine('tables', () => this.tables()))) {
       notes.skip('timeouts, outbox, and orders', 'the tables cannot be used');
       return false;
     }
@@ -75,10 +71,7 @@ export class SchemaExamination {
       return false;
     }
     // It reads one of our tables, so a right may be missing.
-    let isComplete = true;
-    await this.notes.examine('migrations', async () => {
-      isComplete = await this.migrations();
-    });
+    const isComplete = (await this.notes.examine('migrations', () => this.migrations())) ?? true;
     // Pending migrations say so already.
     const gone = [...facts.missing, ...facts.lost];
     if (isComplete && gone.length > 0) {
