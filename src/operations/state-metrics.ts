@@ -10,97 +10,83 @@ import {
 import { type Purge } from '../orders';
 import { type ServiceState } from './service-state';
 
-/** Gauges that are read at each scrape. */
+/** Gauges that are read at each scrape. Without an answer from the database, those of its tables keep their last values. */
 export class StateMetrics {
-  private readonly rows: Gauge;
-  private readonly oldest: Gauge;
-  private readonly parkedRows: Gauge;
-  private readonly databaseUp: Gauge;
-  /** Absent without a broker, so that no alert fires. */
-  private readonly brokerUp: Gauge | undefined;
-  private readonly messagePathUp: Gauge | undefined;
-  private readonly transport: Gauge<'name'>;
-  private readonly parked: Gauge<'kind'>;
-  private readonly overdue: Gauge<'kind'>;
-  private readonly undecided: Gauge<'kind'>;
-  private readonly paused: Gauge<'what'>;
-  private readonly unmatched: Gauge;
   /** The read that the gauges of one scrape share. */
-  private look: Promise<void> | undefined;
+  private look: Promise<Found> | undefined;
 
   constructor(
-    registry: Registry,
+    private readonly registry: Registry,
     private readonly state: ServiceState,
   ) {
-    const common = { registers: [registry], collect: () => this.lookOnce() };
-    const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, ...common });
-    this.rows = gauge('order_timeout_outbox_rows', 'Messages that should be on the broker by now');
-    this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'Seconds that the oldest of them has been waiting');
-    this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that cannot be sent and wait for a person');
-    this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers and accepts writes');
+    const shouldBeSent = 'Messages that should be on the broker by now';
+    this.gauge('order_timeout_outbox_rows', shouldBeSent, ({ backlog }) => backlog?.rows);
+    const waiting = 'Seconds that the oldest of them has been waiting';
+    this.gauge('order_timeout_outbox_oldest_seconds', waiting, ({ backlog }) => backlog?.oldestSeconds);
+    const unsendable = 'Messages that cannot be sent and wait for a person';
+    this.gauge('order_timeout_outbox_parked', unsendable, ({ backlog }) => backlog?.parked);
+    const up = '1 while the database answers and accepts writes';
+    this.gauge('order_timeout_database_up', up, ({ isDatabaseUp }) => Number(isDatabaseUp));
+    // Absent without a broker, so that no alert fires.
     if (state.hasBroker) {
-      this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
-      this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups go through the broker');
+      const flow = '1 while messages flow both ways';
+      this.gauge('order_timeout_broker_up', flow, ({ broker }) => Number(broker === 'up'));
+      const wakeUps = '1 while wake-ups go through the broker';
+      this.gauge('order_timeout_message_path_up', wakeUps, ({ messagePath }) => Number(messagePath === 'up'));
     }
-    this.unmatched = gauge('order_timeout_unmatched_payments', 'Unmatched payments that wait for a person');
-    const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
-      new Gauge({ name, help, labelNames: [label], ...common });
-    this.transport = byLabel('name', 'order_timeout_transport', '1 for the delay transport in use');
-    this.parked = byLabel('kind', 'order_timeout_parked', 'Timeouts that are parked and wait for a person');
-    this.overdue = byLabel(
-      'kind',
-      'order_timeout_overdue_oldest_seconds',
-      'Seconds that the oldest due timeout has been overdue; absent while nothing is overdue',
-    );
-    this.undecided = byLabel(
-      'kind',
-      'order_timeout_undecided_oldest_seconds',
-      'Seconds since the deadline of the oldest timeout that is still being looked up; absent without one',
-    );
-    this.paused = byLabel('what', 'order_timeout_paused', '1 for each kind and each provider that is paused');
+    const unmatched = 'Unmatched payments that wait for a person';
+    this.gauge('order_timeout_unmatched_payments', unmatched, (found) => found.unmatched);
+    const inUse = '1 for the delay transport in use';
+    this.gauge('order_timeout_transport', inUse, ({ transport }) => onesFor(transport ? [transport] : []), 'name');
+    const parked = 'Timeouts that are parked and wait for a person';
+    this.gauge('order_timeout_parked', parked, (found) => found.parked, 'kind');
+    const overdue = 'Seconds that the oldest due timeout has been overdue; absent while nothing is overdue';
+    this.gauge('order_timeout_overdue_oldest_seconds', overdue, (found) => found.overdue, 'kind');
+    const undecided =
+      'Seconds since the deadline of the oldest timeout that is still being looked up; absent without one';
+    this.gauge('order_timeout_undecided_oldest_seconds', undecided, (found) => found.undecided, 'kind');
+    const paused = '1 for each kind and each provider that is paused';
+    this.gauge('order_timeout_paused', paused, (found) => onesFor(found.paused), 'what');
+  }
+
+  /** @param read the value, or one for each value of the label; undefined: the last one stays */
+  private gauge(name: string, help: string, read: (found: Found) => GaugeValue | undefined, label = ''): void {
+    const gauge: Gauge = new Gauge({
+      ...{ name, help, labelNames: label ? [label] : [], registers: [this.registry] },
+      collect: async () => {
+        const value = read(await this.lookOnce());
+        if (typeof value === 'number') return gauge.set(value);
+        if (value) gauge.reset();
+        for (const [labeled, one] of value ?? []) gauge.set({ [label]: labeled }, one);
+      },
+    });
   }
 
   /** A scrape collects all gauges at once. The first one reads the state, and the others wait for it. */
-  private lookOnce(): Promise<void> {
-    this.look ??= this.refresh().finally(() => (this.look = undefined));
+  private lookOnce(): Promise<Found> {
+    this.look ??= readState(this.state).finally(() => (this.look = undefined));
     return this.look;
-  }
-
-  /** While the database is unavailable, the gauges of the outbox keep their last values. */
-  private async refresh(): Promise<void> {
-    const [isDatabaseUp, backlog, parked, overdue, undecided, unmatched] = await Promise.all([
-      this.state.isDatabaseUp(),
-      this.state.backlog(),
-      this.state.parked(),
-      this.state.overdue(),
-      this.state.undecided(),
-      this.state.unmatched(),
-    ]);
-    setByKind(this.parked, parked);
-    setByKind(this.overdue, overdue);
-    setByKind(this.undecided, undecided);
-    if (unmatched !== undefined) this.unmatched.set(unmatched);
-    this.databaseUp.set(isDatabaseUp ? 1 : 0);
-    if (backlog) {
-      this.rows.set(backlog.rows);
-      this.oldest.set(backlog.oldestSeconds);
-      this.parkedRows.set(backlog.parked);
-    }
-    const { broker, messagePath, transport } = this.state.now();
-    this.brokerUp?.set(broker === 'up' ? 1 : 0);
-    this.messagePathUp?.set(messagePath === 'up' ? 1 : 0);
-    this.paused.reset();
-    for (const what of this.state.paused) this.paused.set({ what }, 1);
-    this.transport.reset();
-    if (transport) this.transport.set({ name: transport }, 1);
   }
 }
 
-/** Without an answer from the database, the last values stay. */
-function setByKind(gauge: Gauge<'kind'>, values: ReadonlyMap<string, number> | undefined): void {
-  if (!values) return;
-  gauge.reset();
-  for (const [kind, value] of values) gauge.set({ kind }, value);
+type GaugeValue = number | ReadonlyMap<string, number>;
+
+type Found = Awaited<ReturnType<typeof readState>>;
+
+async function readState(state: ServiceState) {
+  const [isDatabaseUp, backlog, parked, overdue, undecided, unmatched] = await Promise.all([
+    state.isDatabaseUp(),
+    state.backlog(),
+    state.parked(),
+    state.overdue(),
+    state.undecided(),
+    state.unmatched(),
+  ]);
+  return { ...state.now(), paused: state.paused, isDatabaseUp, backlog, parked, overdue, undecided, unmatched };
+}
+
+function onesFor(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(names.map((name) => [name, 1]));
 }
 
 /** In seconds: from the precision of a held wake-up to the interval of the sweep and beyond. */
