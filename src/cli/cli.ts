@@ -5,11 +5,19 @@ import { Presets, SingleBar } from 'cli-progress';
 import { PinoLogger } from '../operations';
 import { type Environment, loadCommandConfig, openCommandContext, openDatabase, type ServiceConfig } from '../service';
 import { CodedError } from '../errors';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 
 /** Options of every command. */
 export interface CommonOptions {
   readonly json?: boolean;
   readonly verbose?: boolean;
+  /** Only of those that change something. */
+  readonly dryRun?: boolean;
+}
+
+/** The database and the schema of the service. */
+export function targetOf(context: INestApplicationContext): ResolvedTimeoutsOptions {
+  return context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
 }
 
 /** What the commands have in common: where they read their configuration, and how their results are shown. */

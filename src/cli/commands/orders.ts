@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os';
-import { type INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { type EntityManager } from 'typeorm';
 import { accepted, notFound } from '../../api/input';
@@ -13,8 +12,7 @@ import {
   type OrderStatus,
   type OrderView,
 } from '../../orders';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { type Cli, type CommonOptions, type Report } from '../cli';
+import { type Cli, type CommonOptions, type Report, targetOf } from '../cli';
 import { parseCount, parseDuration, parseInstant, textPairs, textTable } from '../arguments-and-tables';
 
 interface ListOptions extends CommonOptions {
@@ -27,7 +25,6 @@ interface ListOptions extends CommonOptions {
 interface ActOptions extends CommonOptions {
   readonly actor: string;
   readonly reason?: string;
-  readonly dryRun?: boolean;
 }
 
 interface ExtendOptions extends ActOptions {
@@ -41,7 +38,6 @@ interface CloseOptions extends ActOptions {
 }
 
 type Outcome = { readonly outcome: string };
-type Context = INestApplicationContext;
 
 /** Lists, shows, and changes orders. */
 export function ordersCommand(cli: Cli): Command {
@@ -144,7 +140,7 @@ function act<O extends ActOptions>(
   return cli.acts<[string], O>(command, async (context, options, id) => {
     const orders = context.get(Orders);
     const result = options.dryRun
-      ? await rehearse(dataSourceOf(context), (tx) => change(orders, id, options, tx))
+      ? await rehearse(targetOf(context).dataSource, (tx) => change(orders, id, options, tx))
       : await change(orders, id, options);
     return outcomeOf(id, result, options.dryRun ?? false);
   });
@@ -154,10 +150,6 @@ function outcomeOf(id: string, result: Outcome, isDryRun: boolean): Report {
   const { outcome, order } = accepted(id, result) as Outcome & { readonly order: OrderView };
   const head = isDryRun ? `Would be: ${outcome}. Nothing was changed.\n` : `${outcome}\n`;
   return { data: { outcome, dryRun: isDryRun, order }, text: `${head}\n${textOf(order)}` };
-}
-
-function dataSourceOf(context: Context): ResolvedTimeoutsOptions['dataSource'] {
-  return context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS).dataSource;
 }
 
 function textOf(order: OrderView): string {

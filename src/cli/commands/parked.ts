@@ -2,15 +2,10 @@ import { Argument, Command } from 'commander';
 import { type INestApplicationContext } from '@nestjs/common';
 import { ORDER_PAYMENT } from '../../orders';
 import { ParkedRows } from '../../outbox';
-import { type ChannelModel, type ParkedMessage, ParkedMessages, RabbitClient } from '../../rabbit';
-import {
-  ParkedTimeouts,
-  RESOLVED_TIMEOUTS_OPTIONS,
-  type ResolvedTimeoutsOptions,
-  type TimeoutRef,
-} from '../../timeouts';
+import { type ParkedMessage, ParkedMessages, RabbitClient } from '../../rabbit';
+import { ParkedTimeouts, type TimeoutRef } from '../../timeouts';
 import { messageOf } from '../../errors';
-import { type Cli, type CommonOptions, CommandRefusedError, EXIT, startProgress, type Report } from '../cli';
+import { type Cli, type CommonOptions, CommandRefusedError, EXIT, startProgress, type Report, targetOf } from '../cli';
 import { parseCount, textTable, nameOf, parseTimeout } from '../arguments-and-tables';
 
 interface ListOptions extends CommonOptions {
@@ -21,13 +16,10 @@ interface ListOptions extends CommonOptions {
 interface ChangeOptions extends CommonOptions {
   readonly all?: boolean;
   readonly about?: string;
-  readonly dryRun?: boolean;
   readonly force?: boolean;
 }
 
 type Action = 'retry' | 'discard';
-
-const HEAD = ['id', 'about', 'reason'];
 
 const DONE = { retry: 'retried', discard: 'discarded' } as const;
 
@@ -185,7 +177,7 @@ function toReport(
 
 function tableOf(entries: readonly ParkedEntry[]): string {
   return textTable(
-    HEAD,
+    ['id', 'about', 'reason'],
     entries.map(({ id, about, reason }) => [id, about, reason]),
   );
 }
@@ -228,16 +220,11 @@ async function withParkedStore<T>(
 ): Promise<T> {
   if (place === 'timeouts') return work(timeoutStore(context.get(ParkedTimeouts)));
   if (place === 'outbox') {
-    const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+    const { dataSource, schema } = targetOf(context);
     return work(outboxStore(new ParkedRows(dataSource, schema)));
   }
   const client = context.get(RabbitClient);
-  const connection: ChannelModel = await client.temporaryConnection();
-  try {
-    return await work(messageStore(new ParkedMessages(connection, client.names)));
-  } finally {
-    await connection.close().catch(() => undefined);
-  }
+  return client.onTemporaryConnection((connection) => work(messageStore(new ParkedMessages(connection, client.names))));
 }
 
 function timeoutStore(parked: ParkedTimeouts): ParkedStore {

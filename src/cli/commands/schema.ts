@@ -27,10 +27,6 @@ interface SqlOptions extends CommonOptions {
   readonly sql?: boolean;
 }
 
-interface RunOptions extends SqlOptions {
-  readonly dryRun?: boolean;
-}
-
 /** Shows, prints, and runs migrations. */
 export function migrationsCommand(cli: Cli): Command {
   const migrations = new Command('migrations')
@@ -72,7 +68,7 @@ function runCommand(cli: Cli): Command {
   const command = new Command('run')
     .description('run what is pending, as the owner of the tables')
     .option('--dry-run', 'list what is pending, and change nothing');
-  return cli.does<[], RunOptions>(command, async ({ dryRun = false, ...options }) => {
+  return cli.does<[], SqlOptions>(command, async ({ dryRun = false, ...options }) => {
     refuseSql(options);
     return cli.withDatabase(async (dataSource, { database: { schema } }) => {
       const migrations = dryRun
@@ -131,7 +127,6 @@ type Part = 'database' | 'broker';
 
 interface Options extends CommonOptions {
   readonly only?: Part;
-  readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly force?: boolean;
   readonly managementUrl?: string;
@@ -185,13 +180,7 @@ async function withBroker<T>(
   work: (connection: ChannelModel | undefined) => Promise<T>,
 ): Promise<T> {
   if (only === 'database' || !config.rabbit) return work(undefined);
-  const client = new RabbitClient(resolveRabbitOptions(config.rabbit), new SystemClock());
-  const connection = await client.temporaryConnection();
-  try {
-    return await work(connection);
-  } finally {
-    await connection.close().catch(() => undefined);
-  }
+  return new RabbitClient(resolveRabbitOptions(config.rabbit), new SystemClock()).onTemporaryConnection(work);
 }
 
 interface Servers {

@@ -6,8 +6,6 @@ import {
   countTimeouts,
   ParkedTimeouts,
   readControls,
-  RESOLVED_TIMEOUTS_OPTIONS,
-  type ResolvedTimeoutsOptions,
   type TimeoutRecord,
   type TimeoutRef,
   TimeoutScheduler,
@@ -16,7 +14,7 @@ import {
 } from '../../timeouts';
 import { PaymentProviders } from '../../payments';
 import { SystemClock } from '../../clock';
-import { type Cli, type CommonOptions, CommandRefusedError, type Report, startProgress } from '../cli';
+import { type Cli, type CommonOptions, CommandRefusedError, type Report, startProgress, targetOf } from '../cli';
 import {
   collect,
   nameOf,
@@ -34,11 +32,7 @@ interface ListOptions extends CommonOptions {
   readonly after?: string;
 }
 
-interface ChangeOptions extends CommonOptions {
-  readonly dryRun?: boolean;
-}
-
-interface RescheduleOptions extends ChangeOptions {
+interface RescheduleOptions extends CommonOptions {
   readonly at?: Date;
   readonly in?: number;
 }
@@ -62,7 +56,7 @@ function listCommand(cli: Cli): Command {
 }
 
 async function counts(context: INestApplicationContext): Promise<Report> {
-  const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  const { dataSource, schema } = targetOf(context);
   const counted = await countTimeouts(dataSource, schema);
   const found = counted.map(({ kind, pending, overdue, parked }) => ({ kind, pending, overdue, parked }));
   const rows = found.map(({ kind, pending, overdue, parked }) => [kind, pending, overdue, parked]);
@@ -92,7 +86,7 @@ function retryCommand(cli: Cli): Command {
     .description('make timeouts due now, parked ones too, and reset their failed runs')
     .argument('<timeouts...>', 'kind/key', collect(parseTimeout))
     .option('--dry-run', 'show them, and change nothing');
-  return cli.acts<[TimeoutRef[]], ChangeOptions>(command, async (context, options, refs) => {
+  return cli.acts<[TimeoutRef[]], CommonOptions>(command, async (context, options, refs) => {
     const found = await Promise.all(refs.map((ref) => find(context, ref)));
     if (!options.dryRun) await retry(context, found);
     return changed(found, 'due now', options.dryRun ?? false);
@@ -148,11 +142,6 @@ function changed(found: readonly TimeoutRecord[], what: string, isDryRun: boolea
   };
 }
 
-interface Options extends CommonOptions {
-  readonly once?: boolean;
-  readonly dryRun?: boolean;
-}
-
 /** How the timeouts of one kind ended. */
 type Outcomes = Map<string, Map<string, number>>;
 
@@ -162,8 +151,8 @@ export function sweepCommand(cli: Cli): Command {
     .description('handle the overdue timeouts of orders and payments, in this process')
     .requiredOption('--once', 'one sweep; the service sweeps all the time')
     .option('--dry-run', 'count what is overdue, and change nothing');
-  return cli.acts<[], Options>(command, async (context, options) => {
-    const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  return cli.acts<[], CommonOptions>(command, async (context, options) => {
+    const { dataSource, schema } = targetOf(context);
     const counted = await countTimeouts(dataSource, schema);
     const overdue = counted.filter(({ ready }) => ready > 0).map(({ kind, ready }) => ({ kind, overdue: ready }));
     const controls = await readControls(dataSource, schema);
@@ -176,7 +165,7 @@ export function sweepCommand(cli: Cli): Command {
 
 /** In an application with providers in its code, this process has none: it would park every order with an attempt. */
 async function refuseUnknownProviders(context: INestApplicationContext): Promise<void> {
-  const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  const { dataSource, schema } = targetOf(context);
   const needed = await openAttemptProviders(dataSource, schema);
   const providers = context.get(PaymentProviders);
   const missing = needed.filter((name) => !providers.names().includes(name));
@@ -240,7 +229,6 @@ function toReport(
 interface RepublishOptions extends CommonOptions {
   readonly wait?: boolean;
   readonly patience: number;
-  readonly dryRun?: boolean;
 }
 
 /** Instances look every 10 s whether there is something to publish. */
@@ -272,7 +260,7 @@ export function republishCommand(cli: Cli): Command {
 }
 
 async function countPending(context: INestApplicationContext): Promise<number> {
-  const { dataSource, schema } = context.get<ResolvedTimeoutsOptions>(RESOLVED_TIMEOUTS_OPTIONS);
+  const { dataSource, schema } = targetOf(context);
   const counts = await countTimeouts(dataSource, schema);
   return counts.reduce((sum, { pending }) => sum + pending, 0);
 }
@@ -306,24 +294,20 @@ async function wait(
   }
 }
 
-interface PurgeOptions extends CommonOptions {
-  readonly dryRun?: boolean;
-}
-
 const KINDS = [
   ['orders', 'finished orders'],
   ['idempotencyKeys', 'idempotency keys'],
   ['settledMoney', 'settled unmatched payments'],
 ] as const;
 
-const NOTHING: PurgeCounts = { orders: 0, idempotencyKeys: 0, settledMoney: 0 };
+const NOTHING = { orders: 0, idempotencyKeys: 0, settledMoney: 0 } satisfies PurgeCounts;
 
 /** Deletes what has passed its retention. */
 export function purgeCommand(cli: Cli): Command {
   const command = new Command('purge')
     .description('delete what has passed its retention (RETENTION_…); the service does so too')
     .option('--dry-run', 'count what is old enough, and delete nothing');
-  return cli.acts<[], PurgeOptions>(command, async (context, options) => {
+  return cli.acts<[], CommonOptions>(command, async (context, options) => {
     const old = await context.get(Purge).count();
     const purged = options.dryRun ? NOTHING : await purge(cli, context, sumOf(old));
     const rows = KINDS.map(([kind, name]) => [name, old[kind], purged[kind]]);
@@ -337,14 +321,10 @@ export function purgeCommand(cli: Cli): Command {
 
 async function purge(cli: Cli, context: INestApplicationContext, total: number): Promise<PurgeCounts> {
   const progress = startProgress(cli.terminal, 'rows', total);
-  let purged = NOTHING;
+  const purged = { ...NOTHING };
   for (let hasMore = true; hasMore;) {
     const run = await context.get(Orders).purge();
-    purged = {
-      orders: purged.orders + run.orders,
-      idempotencyKeys: purged.idempotencyKeys + run.idempotencyKeys,
-      settledMoney: purged.settledMoney + run.settledMoney,
-    };
+    for (const [kind] of KINDS) purged[kind] += run[kind];
     progress.at(sumOf(purged));
     hasMore = run.hasMore;
   }
