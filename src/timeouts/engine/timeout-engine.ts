@@ -59,8 +59,7 @@ export class TimeoutEngine {
     this.databaseClock = new DatabaseClock(dataSource, clock);
     this.controls = new Controls({ dataSource, schema }, clock);
     const isConsumed = (): boolean => this.consumers.every((each) => each.isConsuming);
-    const path = { client, options, dataSource, observer: observers, kinds: () => this.kinds, isConsumed };
-    this.path = new MessagePath(path, clock);
+    this.path = new MessagePath({ client, options, observer: observers, kinds: () => this.kinds, isConsumed }, clock);
     const routeOne: OutboxRouter = (row) => routeEvent(client.names, row);
     const lanes = {
       event: { publisher: client.publisher, router: () => routeOne },
@@ -195,12 +194,22 @@ export class TimeoutEngine {
   }
 
   private work(handler: RegisteredHandler, consumes: boolean): void {
-    const { options, outbox, databaseClock, observers, path, controls, writesWakeUps, clock } = this;
-    const deps = { options, outbox, databaseClock, observers, path, controls, writesWakeUps };
-    const { processor, sweep } = workOnKind(handler, deps, clock);
+    const { path, outbox, databaseClock, observers: observer, controls, writesWakeUps, clock } = this;
+    const { dataSource, schema, ladder, sweep: options } = this.options;
+    // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
+    const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
+    const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs, controls };
+    const processor = new TimeoutProcessor(handler, shared, clock);
+    const watched = {
+      upcomingSql: new TimeoutQueries(schema).upcoming,
+      isPaused: () => processor.isPaused,
+      isClock: () => path.state !== 'up',
+      missed: path.missed.bind(path, processor.kind),
+    };
+    const { concurrency, prefetch } = handler.options;
     this.processors.set(handler.kind, processor);
-    this.sweeps.set(handler.kind, sweep);
-    if (consumes) this.consume(processor, handler.options.prefetch);
+    this.sweeps.set(handler.kind, new Sweep({ processor, dataSource, options, concurrency, ...watched }, clock));
+    if (consumes) this.consume(processor, prefetch);
   }
 
   private get writesWakeUps(): boolean {
@@ -214,38 +223,6 @@ export class TimeoutEngine {
     const deps = { client, processor, prefetch, observers, bind, dataSource };
     this.consumers.push(new WakeUpConsumer(deps, this.clock));
   }
-}
-
-interface KindDependencies {
-  readonly options: ResolvedTimeoutsOptions;
-  readonly outbox: Outbox;
-  readonly databaseClock: DatabaseClock;
-  readonly observers: TimeoutObservers;
-  readonly path: MessagePath;
-  readonly controls: Controls;
-  readonly writesWakeUps: boolean;
-}
-
-/** What works on the timeouts of one kind in this process. Nothing of it runs yet. */
-function workOnKind(
-  handler: RegisteredHandler,
-  { options, outbox, databaseClock, observers: observer, path, controls, writesWakeUps }: KindDependencies,
-  clock: Clock,
-): { readonly processor: TimeoutProcessor; readonly sweep: Sweep } {
-  const { dataSource, schema, ladder } = options;
-  // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
-  const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
-  const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs, controls };
-  const processor = new TimeoutProcessor(handler, shared, clock);
-  const { concurrency } = handler.options;
-  const upcomingSql = new TimeoutQueries(schema).upcoming;
-  const watched = {
-    isPaused: () => processor.isPaused,
-    isClock: () => path.state !== 'up',
-    missed: path.missed.bind(path, processor.kind),
-  };
-  const deps = { processor, dataSource, upcomingSql, options: options.sweep, concurrency, ...watched };
-  return { processor, sweep: new Sweep(deps, clock) };
 }
 
 interface RunsDependencies {

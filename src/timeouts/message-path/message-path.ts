@@ -1,4 +1,3 @@
-import { type DataSource } from 'typeorm';
 import { Logger } from '@nestjs/common';
 import { type Clock, PollingLoop } from '../../clock';
 import { type DelayTransportName } from '../../delay';
@@ -20,7 +19,6 @@ import { PrefixWatch } from './prefix-watch';
 interface PathDependencies {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
-  readonly dataSource: DataSource;
   readonly observer: TimeoutObserver;
   /** Kinds whose wake-ups must find their work queue. */
   kinds(): readonly string[];
@@ -34,18 +32,56 @@ interface PathDependencies {
  */
 type MessagePathState = 'up' | 'down' | 'suspect' | 'off';
 
-/** How wake-ups come back to this process through the broker. */
+const TICK_MS = 1_000;
+
+/** How often a connected process looks whether plugin and broker are still what they were. */
+const INSPECT_MS = 60_000;
+
+/** Pause after an inspection without an answer. */
+const RETRY_MS = 5_000;
+
+/** How often an instance looks whether another one has left a republication unfinished. */
+const POLL_MS = 10_000;
+
+const ANSWER_MS = 10_000;
+
+/** A run declares, probes, and publishes a page: a minute on a slow broker. A second one beside it finds the page locked. */
+const STUCK_MS = 120_000;
+
+/**
+ * How wake-ups come back to this process through the broker. Watches the transport and broker that hold the pending ones, and
+ * publishes these again when they may be lost.
+ */
 export class MessagePath {
+  private readonly logger = new Logger('PathWatch');
   private readonly switch: TransportSwitch;
-  private readonly watch: PathWatch;
+  private readonly republication: WakeUpRepublisher;
+  private readonly record: PathRecord;
+  private readonly prefix: PrefixWatch;
+  private readonly recovery: PathRecovery;
+  private readonly loop: PollingLoop;
+  private recorded: Path | undefined;
+  private inspectAtMs = -Infinity;
+  private pollAtMs = -Infinity;
+  private wasRefused = false;
+  private mayHaveUnneeded = false;
 
   constructor(
     private readonly deps: PathDependencies,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
-    const declared = (wasRefused: boolean): void => this.watch.declared(wasRefused);
-    this.switch = new TransportSwitch({ ...deps, kinds: () => deps.kinds(), declared }, clock);
-    this.watch = new PathWatch({ ...deps, switch: this.switch }, clock);
+    const { client, options, observer } = deps;
+    const { dataSource, schema, horizonMs } = options;
+    const declared = (wasRefused: boolean): void => this.declared(wasRefused);
+    this.switch = new TransportSwitch({ client, options, observer, kinds: () => deps.kinds(), declared }, clock);
+    const settings = new EngineSettings(schema);
+    const republication = new WakeUpRepublisher(dataSource, settings, schema, horizonMs);
+    this.republication = republication;
+    this.record = new PathRecord(dataSource, settings, republication, schema);
+    this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
+    this.recovery = new PathRecovery({ ...options, client, observer, switch: this.switch, republication }, clock);
+    const runOnce = (): Promise<boolean> => this.look();
+    this.loop = new PollingLoop(clock, { name: 'message-path', runOnce, intervalMs: TICK_MS, limitMs: STUCK_MS });
   }
 
   /** How timeouts wait; undefined until the broker has answered for the first time. */
@@ -67,100 +103,12 @@ export class MessagePath {
     if (this.transport === 'none') return 'off';
     const { isReady, isPunctual } = this.deps.client.wakeUpPublisher;
     if (!this.router || !isReady || !isPunctual || !this.deps.isConsumed()) return 'down';
-    return this.watch.isSuspect ? 'suspect' : 'up';
+    return this.recovery.isSuspect ? 'suspect' : 'up';
   }
 
   /** What is wrong while messages flow, and what to do; undefined: no problem is known. */
   get doubt(): string | undefined {
-    return this.watch.doubt;
-  }
-
-  start(): void {
-    this.watch.start();
-  }
-
-  stop(): Promise<void> {
-    return this.watch.stop();
-  }
-
-  /** For a work queue that is declared anew. */
-  bind(channel: Channel, kind: string, queue: string): Promise<void> {
-    return this.switch.bind(channel, kind, queue);
-  }
-
-  /** Call it when a run of the sweep has found timeouts whose wake-ups should have come; `count` tells how many still lack one. */
-  missed(kind: string, count: () => number): void {
-    this.watch.missed(kind, count);
-  }
-
-  /** Has everything that is pending published again; `off` when nothing is published at all. */
-  async republish(): Promise<'requested' | 'off'> {
-    if (this.deps.options.transport === 'none') return 'off';
-    await this.watch.republish('an operator asked for it');
-    return 'requested';
-  }
-
-  /** @internal How far the last republication has come, in whichever process. */
-  republicationProgress(): Promise<RepublicationProgress> {
-    return this.watch.republicationProgress();
-  }
-}
-
-interface WatchDependencies {
-  readonly client: RabbitClient;
-  readonly options: ResolvedTimeoutsOptions;
-  readonly observer: TimeoutObserver;
-  readonly switch: Pick<TransportSwitch, 'path' | 'reconsider' | 'restore'>;
-}
-
-const TICK_MS = 1_000;
-
-/** How often a connected process looks whether plugin and broker are still what they were. */
-const INSPECT_MS = 60_000;
-
-/** Pause after an inspection without an answer. */
-const RETRY_MS = 5_000;
-
-/** How often an instance looks whether another one has left a republication unfinished. */
-const POLL_MS = 10_000;
-
-const ANSWER_MS = 10_000;
-
-/** A run declares, probes, and publishes a page: a minute on a slow broker. A second one beside it finds the page locked. */
-const STUCK_MS = 120_000;
-
-/** Watches the transport and broker that hold the pending wake-ups, and publishes these again when they may be lost. */
-class PathWatch {
-  private readonly logger = new Logger(PathWatch.name);
-  private readonly republication: WakeUpRepublisher;
-  private readonly record: PathRecord;
-  private readonly prefix: PrefixWatch;
-  private readonly recovery: PathRecovery;
-  private readonly loop: PollingLoop;
-  private recorded: Path | undefined;
-  private inspectAtMs = -Infinity;
-  private pollAtMs = -Infinity;
-  private wasRefused = false;
-  private mayHaveUnneeded = false;
-
-  constructor(
-    private readonly deps: WatchDependencies,
-    private readonly clock: Clock,
-  ) {
-    const { client, options, observer } = deps;
-    const { dataSource, schema, horizonMs } = options;
-    const settings = new EngineSettings(schema);
-    const republication = new WakeUpRepublisher(dataSource, settings, schema, horizonMs);
-    this.republication = republication;
-    this.record = new PathRecord(dataSource, settings, republication, schema);
-    this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
-    this.recovery = new PathRecovery({ ...options, client, observer, switch: deps.switch, republication }, clock);
-    this.loop = new PollingLoop(clock, {
-      name: 'message-path',
-      limitMs: STUCK_MS,
-      runOnce: () => this.look(),
-      intervalMs: () => TICK_MS,
-    });
+    return this.recovery.cause ?? this.prefix.rivalry;
   }
 
   start(): void {
@@ -171,21 +119,9 @@ class PathWatch {
     return this.loop.stop();
   }
 
-  /** Wake-ups have gone missing, so the sweep has to be the clock. */
-  get isSuspect(): boolean {
-    return this.recovery.isSuspect;
-  }
-
-  /** What is wrong while messages flow; undefined: no problem is known. */
-  get doubt(): string | undefined {
-    return this.recovery.cause ?? this.prefix.rivalry;
-  }
-
-  /** A connection is ready for wake-ups: it may lead to another broker than before, or to a plugin that was disabled meanwhile. */
-  declared(wasRefused: boolean): void {
-    this.inspectAtMs = -Infinity;
-    this.wasRefused ||= wasRefused;
-    this.loop.wake();
+  /** For a work queue that is declared anew. */
+  bind(channel: Channel, kind: string, queue: string): Promise<void> {
+    return this.switch.bind(channel, kind, queue);
   }
 
   /** Call it when a run of the sweep has found timeouts whose wake-ups should have come; `count` tells how many still lack one. */
@@ -193,23 +129,36 @@ class PathWatch {
     if (this.recovery.missed(kind, count)) this.loop.wake();
   }
 
-  /** Has everything that is pending published again, in the background. */
-  async republish(cause: string): Promise<void> {
-    await this.republication.request({ cause });
-    this.publishSoon();
+  /** Has everything that is pending published again; `off` when nothing is published at all. */
+  async republish(): Promise<'requested' | 'off'> {
+    if (this.deps.options.transport === 'none') return 'off';
+    await this.publishAgain('an operator asked for it');
+    return 'requested';
   }
 
-  /** How far the last republication has come, in whichever process. */
+  /** @internal How far the last republication has come, in whichever process. */
   republicationProgress(): Promise<RepublicationProgress> {
     return this.republication.progress();
   }
 
+  /** A connection is ready for wake-ups: it may lead to another broker than before, or to a plugin that was disabled meanwhile. */
+  private declared(wasRefused: boolean): void {
+    this.inspectAtMs = -Infinity;
+    this.wasRefused ||= wasRefused;
+    this.loop.wake();
+  }
+
+  private async publishAgain(cause: string): Promise<void> {
+    await this.republication.request({ cause });
+    this.publishSoon();
+  }
+
   private async look(): Promise<boolean> {
-    const { path } = this.deps.switch;
+    const { path } = this.switch;
     if (!path) return false;
     if (this.recorded !== path) await this.remember(path);
     if (path.name === 'none') return this.drop();
-    if (this.wasRefused) await this.republish('the plugin was not there, or did not work');
+    if (this.wasRefused) await this.publishAgain('the plugin was not there, or did not work');
     this.wasRefused = false;
     await this.recovery.examine();
     await this.askBroker(() => this.recovery.attempt());
@@ -239,7 +188,7 @@ class PathWatch {
       );
       if (isLost) this.publishSoon();
     });
-    await this.askBroker(() => this.deps.switch.reconsider());
+    await this.askBroker(() => this.switch.reconsider());
     if (!isFound) this.inspectAtMs = Math.min(this.inspectAtMs, this.clock.monotonic() + RETRY_MS);
   }
 
@@ -262,7 +211,7 @@ class PathWatch {
   private async publishNext(): Promise<boolean> {
     const nowMs = this.clock.monotonic();
     // A suspect path waits for the republication that it has asked for.
-    if (nowMs < this.pollAtMs && !this.isSuspect) return false;
+    if (nowMs < this.pollAtMs && !this.recovery.isSuspect) return false;
     const step = await this.republication.step();
     if (step.type === 'done') this.logger.log(`published ${step.rows} pending wake-ups again: ${step.cause}`);
     this.pollAtMs = step.type === 'idle' || step.type === 'done' ? nowMs + POLL_MS : nowMs;
