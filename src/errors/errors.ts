@@ -27,6 +27,11 @@ export class InvalidOptionsError extends CodedError {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
     super('INVALID_OPTIONS', `${subject}: ${count}: ${problems.join('; ')}`);
   }
+
+  /** @internal Those of such an error, or the message of another one. */
+  static problemsIn(error: unknown): readonly string[] {
+    return error instanceof InvalidOptionsError ? error.problems : [messageOf(error)];
+  }
 }
 
 /** An optional package is required and not installed. */

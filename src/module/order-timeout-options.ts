@@ -75,17 +75,13 @@ export interface OrderTimeoutExtras {
   readonly path?: string;
 }
 
-export interface ResolvedOrderTimeoutOptions {
+type AsGiven = 'orders' | 'retention' | 'providers' | 'resilience' | 'rateLimits' | 'migrate';
+
+export interface ResolvedOrderTimeoutOptions extends Required<Pick<OrderTimeoutOptions, AsGiven>> {
   readonly timeouts: TimeoutsOptions;
-  readonly orders: OrderPolicyOptions;
-  readonly retention: RetentionOptions;
-  readonly providers: readonly PaymentProvider[];
-  readonly resilience: Readonly<Record<string, ResilienceOptions>>;
   readonly apiKeys: ApiKeys | 'open';
   readonly operatorKeys: OperatorKeys;
-  readonly rateLimits: RateLimitOptions;
   readonly webhooks: ResolvedWebhookOptions | undefined;
-  readonly migrate: boolean;
 }
 
 const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
@@ -199,8 +195,7 @@ function problemsOf(check: () => unknown): readonly string[] {
     check();
     return [];
   } catch (error) {
-    if (error instanceof InvalidOptionsError) return error.problems;
-    return [error instanceof Error ? error.message : String(error)];
+    return InvalidOptionsError.problemsIn(error);
   }
 }
 

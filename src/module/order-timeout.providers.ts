@@ -1,4 +1,4 @@
-import { type Provider } from '@nestjs/common';
+import { type InjectionToken, type Provider } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { CLOCK, type Clock } from '../clock';
 import { ownValue } from '../errors';
@@ -27,38 +27,13 @@ const COMMAND_CONCURRENCY = 16;
  */
 const COMMAND_PREFETCH = 1_016;
 
-const apiKeys: Provider = {
-  provide: API_KEYS,
-  inject: [ORDER_TIMEOUT_OPTIONS],
-  useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
-};
-
-const operatorKeys: Provider = {
-  provide: OperatorKeys,
-  inject: [ORDER_TIMEOUT_OPTIONS],
-  useFactory: (options: ResolvedOrderTimeoutOptions) => options.operatorKeys,
-};
-
-const operatorSessions: Provider = {
-  provide: OperatorSessions,
-  inject: [OperatorKeys, CLOCK],
-  useFactory: (keys: OperatorKeys, clock: Clock) => new OperatorSessions(keys, clock),
-};
-
-const rateLimits: Provider = {
-  provide: RateLimits,
-  inject: [ORDER_TIMEOUT_OPTIONS],
-  useFactory: (options: ResolvedOrderTimeoutOptions) => new RateLimits(options.rateLimits),
-};
-
-const orders: Provider = {
-  provide: ORDERS_OPTIONS,
-  inject: [ORDER_TIMEOUT_OPTIONS],
-  useFactory: ({ orders: policies, retention }: ResolvedOrderTimeoutOptions): OrdersOptions => ({
-    policies,
-    retention,
-  }),
-};
+/** What is made of the options alone. */
+function fromOptions(
+  provide: NonNullable<InjectionToken>,
+  useFactory: (options: ResolvedOrderTimeoutOptions) => unknown,
+): Provider {
+  return { provide, inject: [ORDER_TIMEOUT_OPTIONS], useFactory };
+}
 
 const payments: Provider = {
   provide: PaymentProviders,
@@ -128,11 +103,15 @@ function subjectOf(body: unknown): string | undefined {
 
 /** The providers of OrderTimeoutModule. */
 export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
-  apiKeys,
-  operatorKeys,
-  operatorSessions,
-  rateLimits,
-  orders,
+  fromOptions(API_KEYS, ({ apiKeys }) => apiKeys),
+  fromOptions(OperatorKeys, ({ operatorKeys }) => operatorKeys),
+  fromOptions(RateLimits, ({ rateLimits }) => new RateLimits(rateLimits)),
+  fromOptions(ORDERS_OPTIONS, ({ orders: policies, retention }): OrdersOptions => ({ policies, retention })),
+  {
+    provide: OperatorSessions,
+    inject: [OperatorKeys, CLOCK],
+    useFactory: (keys: OperatorKeys, clock: Clock) => new OperatorSessions(keys, clock),
+  },
   PaymentObservers,
   payments,
   ...ORDER_PROVIDERS,

@@ -54,16 +54,13 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
       providers.push(provider);
       if (resilience) limits.set(provider.name, resilience);
     } catch (error) {
-      problems.push(...problemsOf(error).map((problem) => `provider ${index + 1} (${type}): ${problem}`));
+      problems.push(
+        ...InvalidOptionsError.problemsIn(error).map((problem) => `provider ${index + 1} (${type}): ${problem}`),
+      );
     }
   });
   if (problems.length > 0) throw failed(problems);
   return { providers, resilience: Object.fromEntries(limits) };
-}
-
-function problemsOf(error: unknown): readonly string[] {
-  if (error instanceof InvalidOptionsError) return error.problems;
-  return [messageOf(error)];
 }
 
 function failed(problems: readonly string[]): InvalidOptionsError {
@@ -131,8 +128,7 @@ function withSecrets(path: string): WebhookOptions {
     resolveWebhookOptions(options);
     return options;
   } catch (error) {
-    if (error instanceof InvalidOptionsError) throw new InvalidOptionsError(WEBHOOKS_VARIABLE, error.problems);
-    throw new InvalidOptionsError(WEBHOOKS_VARIABLE, [messageOf(error)]);
+    throw new InvalidOptionsError(WEBHOOKS_VARIABLE, InvalidOptionsError.problemsIn(error));
   }
 }
 

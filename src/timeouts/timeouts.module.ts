@@ -7,6 +7,7 @@ import {
   type OnModuleInit,
   ConfigurableModuleBuilder,
   type Provider,
+  type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { CLOCK, type Clock, SystemClock } from '../clock';
@@ -37,32 +38,10 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS }
 /** Injection token of the checked options. */
 export const RESOLVED_TIMEOUTS_OPTIONS = Symbol('order-timeout:timeouts-options');
 
-const clock: Provider = { provide: CLOCK, useClass: SystemClock };
-
-const options: Provider = {
-  provide: RESOLVED_TIMEOUTS_OPTIONS,
-  inject: [TIMEOUTS_OPTIONS, CLOCK],
-  useFactory: openTimeouts,
-};
-
-const database: Provider = {
-  provide: Database,
-  inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new Database(dataSource, schema),
-};
-
-const rabbit: Provider = {
-  provide: RabbitClient,
-  inject: [RESOLVED_TIMEOUTS_OPTIONS, CLOCK],
-  useFactory: (resolved: ResolvedTimeoutsOptions, time: Clock) => new RabbitClient(resolved.rabbit, time),
-};
-
-const outbox: Provider = {
-  provide: Outbox,
-  inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ schema, horizonMs, hasOutboxReader }: ResolvedTimeoutsOptions) =>
-    new Outbox({ schema, horizonMs, hasReader: hasOutboxReader }),
-};
+/** What is made of the options alone. */
+function fromOptions(provide: Type, useFactory: (options: ResolvedTimeoutsOptions) => unknown): Provider {
+  return { provide, inject: [RESOLVED_TIMEOUTS_OPTIONS], useFactory };
+}
 
 const engine: Provider = {
   provide: TimeoutEngine,
@@ -93,32 +72,29 @@ const scheduler: Provider = {
     }),
 };
 
-const parked: Provider = {
-  provide: ParkedTimeouts,
-  inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ dataSource, schema, transport, horizonMs }: ResolvedTimeoutsOptions) =>
-    new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none', horizonMs }),
-};
-
-const summary: Provider = {
-  provide: TimeoutSummary,
-  inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new TimeoutSummary(dataSource, schema),
-};
-
 /** Everything TimeoutsModule provides. */
 const TIMEOUTS_PROVIDERS: Provider[] = [
-  clock,
-  options,
-  database,
-  rabbit,
-  outbox,
+  { provide: CLOCK, useClass: SystemClock },
+  { provide: RESOLVED_TIMEOUTS_OPTIONS, inject: [TIMEOUTS_OPTIONS, CLOCK], useFactory: openTimeouts },
+  {
+    provide: RabbitClient,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, CLOCK],
+    useFactory: ({ rabbit }: ResolvedTimeoutsOptions, time: Clock) => new RabbitClient(rabbit, time),
+  },
+  fromOptions(Database, ({ dataSource, schema }) => new Database(dataSource, schema)),
+  fromOptions(
+    Outbox,
+    ({ schema, horizonMs, hasOutboxReader: hasReader }) => new Outbox({ schema, horizonMs, hasReader }),
+  ),
+  fromOptions(
+    ParkedTimeouts,
+    (options) => new ParkedTimeouts({ ...options, writesWakeUps: options.transport !== 'none' }),
+  ),
+  fromOptions(TimeoutSummary, ({ dataSource, schema }) => new TimeoutSummary(dataSource, schema)),
   TimeoutObservers,
   TimeoutHandlerExplorer,
   engine,
   scheduler,
-  parked,
-  summary,
 ];
 
 /**
