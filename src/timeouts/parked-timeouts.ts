@@ -3,6 +3,7 @@ import { type DataSource } from 'typeorm';
 import { announceAfterCommit, type AnnouncedWakeUp, insertWakeUps } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './model/timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
+import { TimeoutSummary } from './timeout-summary';
 
 interface ParkedDependencies {
   readonly dataSource: DataSource;
@@ -21,15 +22,8 @@ export class ParkedTimeouts {
     page: { limit?: number; after?: TimeoutRef } = {},
     scope: TimeoutScope = EVERY_TIMEOUT,
   ): Promise<TimeoutRecord[]> {
-    const { kind, key } = page.after ?? { kind: '', key: '' };
-    return ownQuery(
-      this.deps.dataSource,
-      `SELECT kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
-              last_error AS "lastError", payload
-         FROM ${this.deps.schema}.timeout t
-        WHERE state = 'parked' AND (kind, key) > ($1, $2) AND ${scope.condition('t', '$4')} ORDER BY kind, key LIMIT $3`,
-      [kind, key, page.limit ?? 100, scope.values],
-    );
+    const { limit = 100, after = { kind: '', key: '' } } = page;
+    return new TimeoutSummary(this.deps.dataSource, this.deps.schema).parkedPage({ limit, after }, scope);
   }
 
   /** How many there are, by kind. */

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../database';
-import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scheduler';
+import { EVERY_TIMEOUT, pendingKinds, TIMEOUT_RECORD, type TimeoutScope } from './scheduling/timeout-scheduler';
 import { type TimeoutRecord, type TimeoutRef } from './model/timeout';
 
 /** Parked timeouts of one kind, with one reason. */
@@ -39,9 +39,6 @@ export const MINUTE_LIMIT = 2_001;
 
 /** The reason of a row without what differs from row to row. */
 const REASON = `regexp_replace(regexp_replace(COALESCE(t.last_error, ''), '"[^"]*"', '"…"', 'g'), '[0-9]+', '#', 'g')`;
-
-const RECORD = `t.kind, t.key, t.generation::text, t.due_at AS "dueAt", t.next_attempt_at AS "nextAttemptAt", t.attempts,
-  t.state, t.last_error AS "lastError", t.payload`;
 
 /** Numbers and lists of timeouts for people. Every statement reads a bounded number of rows by an index. */
 export class TimeoutSummary {
@@ -102,7 +99,7 @@ export class TimeoutSummary {
   ): Promise<TimeoutRecord[]> {
     return ownQuery(
       this.dataSource,
-      `SELECT ${RECORD} FROM ${this.schema}.timeout t
+      `SELECT ${TIMEOUT_RECORD} FROM ${this.schema}.timeout t
         WHERE t.state = 'parked' AND (t.kind, t.key) > ($2, $3) AND ($4::text IS NULL OR t.kind = $4)
           AND ($5::text IS NULL OR ${REASON} = $5) AND ${scope.condition('t', '$1')}
         ORDER BY t.kind, t.key LIMIT $6`,
@@ -114,7 +111,7 @@ export class TimeoutSummary {
   find(refs: readonly TimeoutRef[]): Promise<TimeoutRecord[]> {
     return ownQuery(
       this.dataSource,
-      `SELECT ${RECORD} FROM unnest($1::text[], $2::text[]) AS r(kind, key), LATERAL (
+      `SELECT ${TIMEOUT_RECORD} FROM unnest($1::text[], $2::text[]) AS r(kind, key), LATERAL (
          SELECT * FROM ${this.schema}.timeout t WHERE t.kind = r.kind AND t.key = r.key OFFSET 0) t ORDER BY t.due_at`,
       [refs.map((ref) => ref.kind), refs.map((ref) => ref.key)],
     );
@@ -129,7 +126,7 @@ export class TimeoutSummary {
   ): Promise<TimeoutRecord[]> {
     return ownQuery(
       this.dataSource,
-      `SELECT ${RECORD} FROM ${this.schema}.timeout t
+      `SELECT ${TIMEOUT_RECORD} FROM ${this.schema}.timeout t
         WHERE t.kind = $2 AND t.state = '${state}' AND ${scope.condition('t', '$1')} ORDER BY t.key LIMIT $3`,
       [scope.values, kind, limit],
     );
@@ -176,11 +173,7 @@ export async function oldestOverdue(dataSource: DataSource, schema: string): Pro
   const rows = await ownQuery<{ kind: string; seconds: number }[]>(
     dataSource,
     `
-    WITH RECURSIVE kinds AS (
-      SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
-      UNION ALL
-      SELECT (SELECT min(t.kind) FROM ${schema}.timeout t WHERE t.state = 'pending' AND t.kind > kinds.kind)
-        FROM kinds WHERE kinds.kind IS NOT NULL),
+    WITH RECURSIVE ${pendingKinds(schema)},
     oldest AS MATERIALIZED (
       SELECT kind, LEAST(
                (SELECT t.next_attempt_at FROM ${schema}.timeout t

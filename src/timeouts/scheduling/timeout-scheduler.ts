@@ -258,6 +258,22 @@ function labelOf({ kind, key }: ScheduleTimeout): string {
   return `${kind}/${key}`.slice(0, 120);
 }
 
+/** SQL of a TimeoutRecord. The alias of the table is `t`. */
+export const TIMEOUT_RECORD = `t.kind, t.key, t.generation::text, t.due_at AS "dueAt", t.next_attempt_at AS "nextAttemptAt",
+  t.attempts, t.state, t.last_error AS "lastError", t.payload`;
+
+/**
+ * SQL of a recursive CTE `kinds`, which ends with null: a loose scan of the index, with as many steps as there are kinds, not
+ * as there are rows.
+ */
+export function pendingKinds(schema: string): string {
+  return `kinds AS (
+        SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
+        UNION ALL
+        SELECT (SELECT min(t.kind) FROM ${schema}.timeout t WHERE t.state = 'pending' AND t.kind > kinds.kind)
+          FROM kinds WHERE kinds.kind IS NOT NULL)`;
+}
+
 /** SQL of scheduling and look-up, one statement each. Locking and settling are in SettlementQueries. */
 export class TimeoutQueries {
   readonly schedule: string;
@@ -269,8 +285,6 @@ export class TimeoutQueries {
   readonly upcoming: string;
 
   constructor(readonly schema: string) {
-    const record = `kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
-      last_error AS "lastError", payload`;
     this.schedule = `
       WITH request AS (
         SELECT kind, key, payload::jsonb AS payload, traceparent, outbox_id,
@@ -304,18 +318,11 @@ export class TimeoutQueries {
       canceled AS (
         DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key RETURNING 1)
       SELECT count(*)::int AS count FROM canceled`;
-    this.find = `SELECT ${record} FROM ${schema}.timeout WHERE kind = $1 AND key = $2`;
+    this.find = `SELECT ${TIMEOUT_RECORD} FROM ${schema}.timeout t WHERE kind = $1 AND key = $2`;
     this.pending = `
-      SELECT ${record} FROM ${schema}.timeout
+      SELECT ${TIMEOUT_RECORD} FROM ${schema}.timeout t
        WHERE kind = $1 AND key > $2 AND state = 'pending' ORDER BY key LIMIT $3`;
-    // A loose scan of the index: as many steps as there are kinds, not as there are rows.
-    this.kinds = `
-      WITH RECURSIVE kinds AS (
-        SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
-        UNION ALL
-        SELECT (SELECT min(t.kind) FROM ${schema}.timeout t WHERE t.state = 'pending' AND t.kind > kinds.kind)
-          FROM kinds WHERE kinds.kind IS NOT NULL)
-      SELECT kind FROM kinds WHERE kind IS NOT NULL`;
+    this.kinds = `WITH RECURSIVE ${pendingKinds(schema)} SELECT kind FROM kinds WHERE kind IS NOT NULL`;
     this.upcoming = `
       SELECT key, generation::text AS generation, (extract(epoch FROM next_attempt_at) * 1000)::float8 AS due_ms
         FROM ${schema}.timeout
