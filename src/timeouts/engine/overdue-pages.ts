@@ -21,6 +21,7 @@ interface PagesDependencies {
   readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly clock: Clock;
   readonly pageSize: number;
+  /** Hears of the rows of a page as soon as they are locked. */
   readonly overdue: { found(rows: readonly SeenRow[]): void };
   isPaused(): boolean;
   /** Settles the rows of a page one by one, if they cannot be settled together. */
@@ -101,15 +102,6 @@ function positionOf(row: OverdueRow | undefined): { at: string; key: string } | 
 /** A locked row of a page, with its place in the index. */
 type OverdueRow = LockedRow & { readonly cursor: string; readonly leased: boolean };
 
-interface OverdueSelectionDependencies {
-  readonly kind: string;
-  readonly queries: SettlementQueries;
-  readonly clock: Clock;
-  readonly pageSize: number;
-  /** Hears of the rows of a page as soon as they are locked. */
-  readonly overdue: PagesDependencies['overdue'];
-}
-
 /** A page of rows that are overdue by at least `marginMs`, longest overdue first. */
 class OverdueSelection implements BatchSelection {
   /** The page; empty until it is locked. */
@@ -119,7 +111,7 @@ class OverdueSelection implements BatchSelection {
 
   constructor(
     private readonly page: { readonly range: ScanRange; readonly marginMs: number; readonly cause: TimeoutCause },
-    private readonly deps: OverdueSelectionDependencies,
+    private readonly deps: Pick<PagesDependencies, 'kind' | 'queries' | 'clock' | 'pageSize' | 'overdue'>,
   ) {}
 
   causeOf(): TimeoutCause {

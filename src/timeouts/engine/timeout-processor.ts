@@ -346,12 +346,7 @@ class DueQueue {
 interface BacklogDependencies {
   /** Rows of a full page. */
   readonly pageSize: number;
-  readonly queue: {
-    /** Wake-ups here whose timeouts are due, and that no run has begun. */
-    readonly waiting: number;
-    /** More would only wait behind something else, or nothing may begin. */
-    readonly isSaturated: boolean;
-  };
+  readonly queue: Pick<DueQueue, 'waiting' | 'isSaturated'>;
   readonly pages: Pick<OverduePages, 'settlePage' | 'settleNewest'>;
 }
 

@@ -122,10 +122,7 @@ const LADDER_OPTIONS = Object.keys({ base: true, unitMs: true } satisfies Record
   true
 >);
 
-const SWEEP_OPTIONS = Object.keys({ intervalMs: true, marginMs: true, budgetMs: true } satisfies Record<
-  keyof SweepOptions,
-  true
->);
+const SWEEP_DEFAULTS: ResolvedSweepOptions = { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000 };
 
 const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
 
@@ -154,7 +151,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     hasOutboxReader: hasBroker || options[DRIVEN_BY_TESTS] === true,
     transport: hasBroker ? (options.transport ?? 'auto') : 'none',
     rabbit: resolveRabbitOptions((hasBroker && options.rabbit) || { urls: [] }),
-    sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
+    sweep: { ...SWEEP_DEFAULTS, ...withoutUndefined(options.sweep ?? {}) },
   };
   const problems = [
     ...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']),
@@ -180,7 +177,7 @@ function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): s
   const { schema, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
-  problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
+  problems.push(...findUnknownOptions(sweep, Object.keys(SWEEP_DEFAULTS), 'sweep.'));
   const within = (name: string, value: number, min: number, max: number): void => {
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
@@ -194,11 +191,7 @@ function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): s
   return problems;
 }
 
-/** How the module connects: by one of these. */
-interface ConnectionChoice {
-  readonly dataSource?: DataSource | undefined;
-  readonly database?: string | DatabaseOptions | undefined;
-}
+type ConnectionChoice = Pick<TimeoutsOptions, 'dataSource' | 'database'>;
 
 /** A DataSource, and whether the module connects and ends it. */
 interface Connection {
