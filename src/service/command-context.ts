@@ -1,30 +1,10 @@
-import {
-  type DynamicModule,
-  type INestApplicationContext,
-  type LoggerService,
-  Module,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { type DynamicModule, type INestApplicationContext, type LoggerService, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { OrderTimeoutModule } from '../module';
 import { DORMANT } from '../timeouts';
-import { toOptions, openDatabase } from './create-service';
+import { DatabaseModule, toOptions, openDatabase } from './create-service';
 import { type ServiceConfig, type Environment, loadConfig } from './config';
-
-@Module({})
-class CommandDatabaseModule implements OnApplicationShutdown {
-  constructor(private readonly dataSource: DataSource) {}
-
-  static forRoot(dataSource: DataSource): DynamicModule {
-    const provider = { provide: DataSource, useValue: dataSource };
-    return { module: CommandDatabaseModule, global: true, providers: [provider], exports: [DataSource] };
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    if (this.dataSource.isInitialized) await this.dataSource.destroy();
-  }
-}
 
 /** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
 @Module({})
@@ -33,7 +13,7 @@ class CommandModule {
     return {
       module: CommandModule,
       imports: [
-        CommandDatabaseModule.forRoot(dataSource),
+        DatabaseModule.forRoot(() => dataSource),
         OrderTimeoutModule.forRootAsync({
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => ({

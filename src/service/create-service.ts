@@ -64,7 +64,7 @@ class AppModule implements BeforeApplicationShutdown {
     return {
       module: AppModule,
       imports: [
-        DatabaseModule.forRoot(config.database),
+        DatabaseModule.forRoot(() => connect(config.database)),
         OrderTimeoutModule.forRootAsync({
           http: true,
           contract: true,
@@ -122,16 +122,12 @@ function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): 
 
 /** The connections of the service. Retries an unavailable server at the start, but not a wrong password. */
 @Module({})
-class DatabaseModule implements OnApplicationShutdown {
+export class DatabaseModule implements OnApplicationShutdown {
   constructor(private readonly dataSource: DataSource) {}
 
-  static forRoot(config: ServiceConfig['database']): DynamicModule {
-    return {
-      module: DatabaseModule,
-      global: true,
-      providers: [{ provide: DataSource, useFactory: () => connect(config) }],
-      exports: [DataSource],
-    };
+  static forRoot(connect: () => DataSource | Promise<DataSource>): DynamicModule {
+    const provider = { provide: DataSource, useFactory: connect };
+    return { module: DatabaseModule, global: true, providers: [provider], exports: [DataSource] };
   }
 
   /** After everything that uses the connections has stopped. */
