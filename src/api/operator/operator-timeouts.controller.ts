@@ -236,7 +236,7 @@ export class OperatorControlsController {
     name: string,
     change: ControlChange,
     scope: MerchantScope,
-    why: Why,
+    why: Because & { readonly by: string },
   ): Promise<ProviderView> {
     assertForAll(scope);
     if (!this.providers.get(name)) {
@@ -245,11 +245,6 @@ export class OperatorControlsController {
     const { pause, limit } = await this.engine.controls.change(`provider:${name}`, change, why);
     return { name, paused: pause !== null, pause, limitPerSecond: limit?.perSecond ?? null };
   }
-}
-
-interface Why {
-  readonly by: string;
-  readonly reason: string;
 }
 
 function assertForAll(scope: MerchantScope): void {

@@ -62,10 +62,7 @@ interface TimelineEntry {
 }
 
 /** A timeout of an order. */
-export type TimeoutView = Pick<
-  TimeoutRecord,
-  'kind' | 'key' | 'state' | 'dueAt' | 'nextAttemptAt' | 'attempts' | 'lastError'
->;
+export type TimeoutView = Omit<TimeoutRecord, 'generation' | 'payload'>;
 
 /** An attempt with the currency that was paid, which may differ from that of the attempt. */
 type PaidAttemptView = AttemptView & { readonly paidCurrency?: string };
@@ -119,15 +116,8 @@ function withPaidCurrency(attempt: AttemptView, { attempts }: OrderDossier): Pai
 }
 
 /** A timeout without its payload, which may hold personal data. */
-export function toTimeoutView({
-  kind,
-  key,
-  state,
-  dueAt,
-  nextAttemptAt,
-  attempts,
-  lastError,
-}: TimeoutRecord): TimeoutView {
+export function toTimeoutView(timeout: TimeoutRecord): TimeoutView {
+  const { kind, key, state, dueAt, nextAttemptAt, attempts, lastError } = timeout;
   return { kind, key, state, dueAt, nextAttemptAt, attempts, lastError };
 }
 
@@ -190,23 +180,8 @@ export interface OrderSearch extends OrderPage {
   readonly q?: string | undefined;
 }
 
-/** One row of the list of orders. The amount is in minor units. */
-type OrderSummaryView = Pick<
-  OrderView,
-  | 'id'
-  | 'merchantId'
-  | 'status'
-  | 'amount'
-  | 'currency'
-  | 'expiresAt'
-  | 'expired'
-  | 'autoClose'
-  | 'createdAt'
-  | 'payable'
->;
-
 export interface OrderSearchPage {
-  readonly orders: readonly OrderSummaryView[];
+  readonly orders: readonly ReturnType<typeof toRow>[];
   readonly next: string | null;
 }
 
@@ -249,7 +224,8 @@ export class SearchOrders {
   }
 }
 
-function toRow(order: OrderView): OrderSummaryView {
+/** One row of the list of orders. The amount is in minor units. */
+function toRow(order: OrderView) {
   const { id, merchantId, status, amount, currency, expiresAt, expired, autoClose, createdAt, payable } = order;
   return { id, merchantId, status, amount, currency, expiresAt, expired, autoClose, createdAt, payable };
 }
