@@ -34,7 +34,6 @@ export interface MomentaryState {
 /** Orchestrators give a probe 1 to 5 s. A database that needs longer than this cannot serve requests anyway. */
 const PATIENCE_MS = 2_000;
 
-/** State of the service, for health and metrics. */
 @Injectable()
 export class ServiceState {
   constructor(
@@ -80,35 +79,33 @@ export class ServiceState {
     return withTimeout(this.clock, PATIENCE_MS, isUp, false);
   }
 
-  /** Parked timeouts by kind. Undefined if the database does not answer within 2 s. */
+  /** Parked timeouts by kind. */
   parked(): Promise<ReadonlyMap<string, number> | undefined> {
     return this.inTime(this.parkedTimeouts.count());
   }
 
-  /** Lateness in seconds of the oldest due timeout by kind. Undefined if the database does not answer within 2 s. */
+  /** Lateness in seconds of the oldest due timeout by kind. */
   overdue(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
     return this.inTime(oldestOverdue(dataSource, schema));
   }
 
-  /**
-   * Seconds since the deadline of the oldest timeout by kind that is still being looked up. Undefined as in `overdue`.
-   */
+  /** Seconds since the deadline of the oldest timeout by kind that is still being looked up. */
   undecided(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
     return this.inTime(oldestUndecided(dataSource, schema));
   }
 
-  /** Payments that wait for a person. Undefined if the database does not answer within 2 s. */
+  /** Payments that wait for a person. */
   async unmatched(): Promise<number | undefined> {
     return this.unmatchedPayments && this.inTime(this.unmatchedPayments.countKept());
   }
 
-  /** Undefined if the database does not answer within 2 s. */
   backlog(): Promise<OutboxBacklog | undefined> {
     return this.inTime(this.outbox.backlog(this.options.dataSource));
   }
 
+  /** Undefined if the database does not answer within 2 s. */
   private inTime<T>(answer: Promise<T>): Promise<T | undefined> {
     return withTimeout<T | undefined>(
       this.clock,

@@ -19,7 +19,6 @@ export interface ClaimedRow {
   readonly remaining_ms: number | null;
 }
 
-/** What one claim has taken. */
 export interface Claim {
   /** In the order in which they were made, as their ids tell it. */
   readonly rows: readonly ClaimedRow[];
@@ -42,7 +41,6 @@ interface Found extends ClaimedRow {
   readonly last_id: string;
 }
 
-/** What a claim has read of a range. */
 interface RangeClaim extends Claim {
   readonly range: ScanRange;
   readonly page: ScannedPage;
@@ -70,7 +68,7 @@ const SETTINGS = `
 const NONE = { found: 0, last_at: '', last_id: '' };
 
 /** Before every id. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
+export const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Estimates the bytes of a body's text without reading it: a large body is stored compressed, JSON mostly to a fifth or less.

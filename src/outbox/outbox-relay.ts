@@ -185,17 +185,8 @@ function isTaken(outcomes: readonly PublishOutcome[]): boolean {
   return !outcomes.some((outcome) => outcome === 'nacked' || outcome === 'returned' || outcome === 'unknown');
 }
 
-/** How the rows of one route leave. */
-interface OutboxLane {
-  readonly publisher: ConfirmedPublisher;
-  /** Undefined while the route cannot be served: its rows stay in the table. */
-  router(this: void): OutboxRouter | undefined;
-}
-
-interface RelaysPlan {
-  readonly dataSource: DataSource;
-  readonly schema: string;
-  readonly lanes: Readonly<Record<OutboxRoute, OutboxLane>>;
+interface RelaysPlan extends Pick<RelayDependencies, 'dataSource' | 'schema'> {
+  readonly lanes: Readonly<Record<OutboxRoute, Pick<RelayDependencies, 'publisher' | 'router'>>>;
 }
 
 /** A relay for each route, with a publisher of its own, so that neither holds up the other. */

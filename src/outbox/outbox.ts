@@ -10,7 +10,6 @@ interface OutboxOptions {
   readonly hasReader?: boolean;
 }
 
-/** State of the outbox. */
 export interface OutboxBacklog {
   /** Rows that should be on the broker by now. */
   readonly rows: number;
@@ -214,7 +213,6 @@ export function announceAfterCommit(
   for (const route of routes) announced.routes.add(route);
 }
 
-/** What is told of a commit. */
 interface CommitListener {
   /** The wake-ups that it wrote, if there are any. */
   wakeUps?(wakeUps: readonly AnnouncedWakeUp[]): void;

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, ownTransaction } from '../database';
 import { type OutboxRoute, type JsonObject } from './outbox';
+import { NO_ID } from './outbox-claims';
 
 /** How many events are not on the broker yet, parked ones included. By the index of events alone. */
 export async function countUnsentEvents(dataSource: DataSource, schema: string): Promise<number> {
@@ -40,7 +41,6 @@ export function unsentEvents(schema: string): string {
            WHERE event.route = 'event' AND event.body->>'orderId' IS NOT NULL`;
 }
 
-/** Wake-ups that are not on the broker yet. */
 export class UnsentWakeUps {
   constructor(private readonly schema: string) {}
 
@@ -94,9 +94,6 @@ export interface ParkedRow {
   readonly bytes: number;
 }
 
-/** Before every id. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 /** The parked rows of the outbox: listed, sent again, or discarded. */
 export class ParkedRows {
   constructor(
@@ -138,7 +135,6 @@ export class ParkedRows {
   }
 }
 
-/** An event that was taken from the outbox. */
 interface TakenEvent {
   readonly type: string;
   readonly body: JsonObject;

@@ -6,13 +6,9 @@ import { type RabbitConnection, Reminder } from './rabbit-connection';
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
 const CLOSE_MS = 2_000;
-/**
- * The publisher declares the ladder's 150 queues in 1 to 8 s. Without a limit, a request without an answer blocks
- * forever.
- */
+/** Declaring the ladder's 150 queues takes 1 to 8 s. Without a limit, a request without an answer blocks forever. */
 const OPEN_MS = 60_000;
 
-/** How to create a channel, and what to do with it. */
 export interface ChannelDependencies<C extends Channel> {
   readonly name: string;
   create(connection: ChannelModel): Promise<C>;
@@ -55,21 +51,16 @@ export class KeptChannel<C extends Channel> {
     return this.current;
   }
 
-  /** Closes `channel` on purpose, even while it is being prepared. A new one is opened with back-off. */
-  async reset(channel: C): Promise<void> {
-    await this.end(channel);
-  }
-
   /** Waits for the broker's answer for at most `ms`. */
   async close(ms = CLOSE_MS): Promise<void> {
     this.closing.abort();
     this.unsubscribe();
     this.reopenTimer?.cancel();
-    await this.end(this.current, ms);
+    await this.reset(this.current, ms);
   }
 
-  /** A broker that does not respond must not delay a shutdown. */
-  private async end(channel: C | undefined, ms = CLOSE_MS): Promise<void> {
+  /** Closes `channel` on purpose, even while it is being prepared. A new one is opened with back-off. */
+  async reset(channel: C | undefined, ms = CLOSE_MS): Promise<void> {
     if (!channel) return;
     // In a separate turn, because closing a closed channel throws.
     const closing = Promise.resolve()
@@ -120,7 +111,7 @@ export class KeptChannel<C extends Channel> {
 
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
     // During a shutdown, do not wait for the answer, which may never come.
-    void this.end(channel, this.isClosed ? 0 : CLOSE_MS);
+    void this.reset(channel, this.isClosed ? 0 : CLOSE_MS);
     if (this.isClosed || this.connection.model !== model) return;
     const why = reasonOf(error);
     if (this.failures.isDue(why)) this.logger.error(`could not be opened, retrying: ${why}`);

@@ -5,7 +5,7 @@ import { type DoctorReport, examine, type Patient } from '../../operations';
 import { ORDER_KINDS } from '../../orders';
 import { RabbitClient, resolveRabbitOptions } from '../../rabbit';
 import { loadCommandConfig, openDatabase } from '../../service';
-import { type Cli, type CommonOptions, EXIT, type Report } from '../cli';
+import { type Cli, type CommonOptions, EXIT } from '../cli';
 import { parseDuration, textPairs } from '../arguments-and-tables';
 
 interface Options extends CommonOptions {
@@ -15,7 +15,6 @@ interface Options extends CommonOptions {
 
 const EXIT_OF = { ok: EXIT.ok, warning: EXIT.warnings, error: EXIT.failed } as const;
 
-/** Finds what is wrong with the database and the broker of the service. */
 export function doctorCommand(cli: Cli): Command {
   const command = new Command('doctor')
     .description('find what is wrong with the database and the broker; changes nothing')
@@ -24,7 +23,10 @@ export function doctorCommand(cli: Cli): Command {
       'of the management plugin (default: RABBITMQ_MANAGEMENT_URL, or port 15672 of the broker)',
     )
     .option('--transaction-age <duration>', 'an open transaction of this age is a finding', parseDuration, 60_000);
-  return cli.does<[], Options>(command, async (options) => toReport(await examine(patientOf(cli, options))));
+  return cli.does<[], Options>(command, async (options) => {
+    const report = await examine(patientOf(cli, options));
+    return { data: report, text: textOf(report), exitCode: EXIT_OF[report.status] };
+  });
 }
 
 function patientOf({ environment }: Cli, { managementUrl, transactionAge }: Options): Patient {
@@ -43,10 +45,6 @@ function patientOf({ environment }: Cli, { managementUrl, transactionAge }: Opti
     migrations: (dataSource) => readMigrationStatus(dataSource, database.schema),
     assertMigrated: (dataSource) => assertMigrated(dataSource, database.schema),
   };
-}
-
-function toReport(report: DoctorReport): Report {
-  return { data: report, text: textOf(report), exitCode: EXIT_OF[report.status] };
 }
 
 function textOf({ findings, facts, unchecked }: DoctorReport): string {

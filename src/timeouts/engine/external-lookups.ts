@@ -48,7 +48,6 @@ export class ExternalLookups {
     this.answers = new AnswerSettlement(deps, clock);
   }
 
-  /** Calls `listener` whenever a look-up has ended. */
   whenRoom(listener: () => void): void {
     this.onRoom = listener;
   }
@@ -99,7 +98,10 @@ export class ExternalLookups {
     const timer = this.clock.after(ms, () => limit.abort());
     const late = (): Error => new Error(`lookUp() did not end within ${ms} ms`);
     try {
-      const looking = this.tracedLookUp(due, limit.signal);
+      const attributes = { 'order_timeout.kind': due.kind, 'order_timeout.key': due.key };
+      const looking = inSpan(`look up ${due.kind}`, { attributes, causes: [due.traceparent] }, () =>
+        this.deps.handler.lookUp(due, limit.signal),
+      );
       return await inTime(this.clock, ms + RETURN_MS, looking, late, this.stopping.signal);
     } catch (error) {
       // What it throws then, such as the error of a socket, may look like the database's fault, and would not count.
@@ -110,13 +112,6 @@ export class ExternalLookups {
     }
   }
 
-  private tracedLookUp(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
-    const attributes = { 'order_timeout.kind': due.kind, 'order_timeout.key': due.key };
-    return inSpan(`look up ${due.kind}`, { attributes, causes: [due.traceparent] }, () =>
-      this.deps.handler.lookUp(due, signal),
-    );
-  }
-
   private close(due: DueTimeout): void {
     this.open.delete(due);
     this.onRoom();
@@ -125,7 +120,11 @@ export class ExternalLookups {
 }
 
 /** An answer to settle, or the look-up that failed. */
-interface LeasedAnswer extends Answer {
+interface LeasedAnswer {
+  readonly due: DueTimeout;
+  /** Token of the lease that the look-up runs under. */
+  readonly lease: string;
+  readonly answer: unknown;
   /** When the lease ends, by the monotonic clock. */
   readonly endsAtMs: number;
   finish(result: WakeUpResult): void;
@@ -214,21 +213,13 @@ class AnswerSettlement implements BatchWork<LeasedAnswer> {
   }
 }
 
-/** The answer to the look-up of one timeout. */
-interface Answer {
-  readonly due: DueTimeout;
-  /** Token of the lease that the look-up runs under. */
-  readonly lease: string;
-  readonly answer: unknown;
-}
-
 /** The rows of answered look-ups. A row whose lease was lost is not among them: its new owner decides. */
 class AnswerSelection implements BatchSelection {
   readonly answers: ReadonlyMap<string, unknown>;
   private readonly causes: ReadonlyMap<string, TimeoutCause>;
 
   constructor(
-    private readonly items: readonly Answer[],
+    private readonly items: readonly LeasedAnswer[],
     private readonly deps: { readonly kind: string; readonly queries: SettlementQueries },
   ) {
     this.answers = new Map(items.map(({ due, answer }) => [due.key, answer]));

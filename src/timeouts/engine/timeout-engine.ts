@@ -69,7 +69,6 @@ export class TimeoutEngine {
     this.dueRuns = new DueRuns({ dataSource, schema, processors: this.processors }, clock);
   }
 
-  /** The kinds that have a handler in this process. */
   get kinds(): readonly string[] {
     return [...this.handlers.keys()];
   }
@@ -278,7 +277,7 @@ class DueRuns {
   /** @throws DueTimeoutLockedError, EndlessTimeoutsError */
   async run(): Promise<void> {
     for (let page = 0; page < MOST_PAGES; page++) {
-      const first = await this.first();
+      const [first] = await ownQuery<FirstDue[]>(this.deps.dataSource, this.firstSql, [this.kinds]);
       if (!first) return;
       await this.settle(first.kind, await this.page(first));
     }
@@ -308,11 +307,6 @@ class DueRuns {
       values,
     );
     return row?.ms ?? undefined;
-  }
-
-  private async first(): Promise<FirstDue | undefined> {
-    const [first] = await ownQuery<FirstDue[]>(this.deps.dataSource, this.firstSql, [this.kinds]);
-    return first;
   }
 
   private async page(first: FirstDue): Promise<DueRow[]> {

@@ -73,13 +73,10 @@ export class PrefixWatch {
     // Where this process has been before, a rival has taken the prefix, and nothing is lost.
     if (owner.type === 'us' || (owner.type === 'other' && this.hasOwned)) return false;
     const isEmpty = owner.type === 'nobody';
-    const answer = isEmpty ? await this.restart(connection) : await this.request();
+    const { republication } = this.deps;
+    const answer = await (isEmpty ? this.restart(connection) : republication.request({ cause: LOST, quietS: QUIET_S }));
     if (answer === 'requested') this.logger.warn(`${LOST}: what is pending is published again`);
     return answer !== 'too-soon';
-  }
-
-  private request(): Promise<RepublicationAnswer> {
-    return this.deps.republication.request({ cause: LOST, quietS: QUIET_S });
   }
 
   /**

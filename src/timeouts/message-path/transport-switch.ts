@@ -48,10 +48,6 @@ const DECLARE_MS = 60_000;
 /** One message may be late on a busy broker; this many in a row are a fault. */
 const FAILURES = 2;
 
-function reasonForNone({ hasBroker }: ResolvedTimeoutsOptions): string {
-  return hasBroker ? 'it is configured' : 'no broker is configured';
-}
-
 /** Decides which delay transport wake-ups take: after every (re)connect, and anew while connected. */
 export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
@@ -66,7 +62,8 @@ export class TransportSwitch {
     private readonly deps: SwitchDependencies,
     private readonly clock: Clock,
   ) {
-    if (deps.options.transport === 'none') this.use(this.create('none'), reasonForNone(deps.options));
+    const { transport, hasBroker } = deps.options;
+    if (transport === 'none') this.use(this.create('none'), hasBroker ? 'it is configured' : 'no broker is configured');
     else deps.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
   }
 
@@ -108,10 +105,9 @@ export class TransportSwitch {
     if (!transport) return { type: 'unknown', reason: 'no delay transport yet' };
     const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
       this.declareAll(model, channel, transport);
-    const open = (): ReturnType<RabbitClient['temporaryConnection']> => client.temporaryConnection();
     if (!isProbeable(transport)) return this.declareAlone(prepare);
     const options = { prefix: client.names.prefix, timeoutMs: DECLARE_MS, prepare, clock: this.clock };
-    const probe = await probeTransport(open, transport, options);
+    const probe = await probeTransport(() => client.temporaryConnection(), transport, options);
     if (transport.name === 'delayed-exchange') await this.follow(probe);
     return probe;
   }
@@ -203,7 +199,6 @@ export class TransportSwitch {
   }
 }
 
-/** Which delay transport is in use, and why. */
 export interface TransportChoice {
   readonly name: DelayTransportName;
   readonly why: string;

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { announceAfterCommit, insertWakeUps, UnsentWakeUps } from '../../outbox';
 import { ownTransaction, ownQuery } from '../../database';
 
-/** Why everything that is pending is published again. */
 interface RepublishRequest {
   readonly cause: string;
   /** The rest beyond the horizon too: no wake-ups were written for it, because the transport was `none`. */
@@ -20,7 +19,6 @@ export type RepublicationStep =
   | { readonly type: 'idle' | 'waiting' | 'page' }
   | { readonly type: 'done'; readonly rows: number; readonly cause: string };
 
-/** How far a republication has come. */
 export interface RepublicationProgress {
   readonly isRunning: boolean;
   /** Wake-ups written so far. */
@@ -91,7 +89,6 @@ export class WakeUpRepublisher {
     return { isRunning: job?.isRunning ?? false, rows: job?.rows ?? 0 };
   }
 
-  /** Publishes the next page, if there is one. */
   step(): Promise<RepublicationStep> {
     return ownTransaction(this.dataSource, async (tx): Promise<RepublicationStep> => {
       const value = await this.settings.tryLock(tx, 'republication');
