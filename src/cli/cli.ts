@@ -60,7 +60,6 @@ export class Cli {
     });
   }
 
-  /** Runs `work` with a connection to the database. */
   async withDatabase<T>(work: (dataSource: DataSource, config: ServiceConfig) => Promise<T>): Promise<T> {
     const config = loadCommandConfig(this.environment, ['DATABASE_URL']);
     const dataSource = await openDatabase(config.database);
@@ -92,7 +91,6 @@ export const EXIT = { ok: 0, warnings: 1, failed: 2 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The result of a command. */
 export interface Report {
   /** For programs: printed as JSON with `--json`. */
   readonly data: unknown;
@@ -112,14 +110,12 @@ export interface Terminal {
   readonly isInteractive: boolean;
 }
 
-/** The terminal of this process. */
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   isInteractive: process.stderr.isTTY,
 };
 
-/** Tells how far a long command is. */
 interface Progress {
   /** How much is done, of the total. */
   at(done: number): void;

@@ -47,7 +47,6 @@ const COMMANDS = [
   uninstallCommand,
 ];
 
-/** The program `order-timeout`. */
 export function createProgram(cli: Cli): Command {
   const program = new Command('order-timeout')
     .description(

@@ -23,7 +23,6 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Injection token of the Clock. */
 export const CLOCK = Symbol('order-timeout:clock');
 
 /** setTimeout takes a signed 32-bit number. Above it, Node fires immediately. */
@@ -60,10 +59,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/**
- * Resolves to the result of `work`, or to `otherwise` after `ms` milliseconds or when `signal` aborts. Leaves no timer
- * behind.
- */
+/** Resolves to what `work` does, or to `otherwise` after `ms` or when `signal` aborts. Leaves no timer behind. */
 export async function withTimeout<T>(
   clock: Clock,
   ms: number,
@@ -120,7 +116,6 @@ export class Deadline {
     this.endsAt = clock.monotonic() + ms;
   }
 
-  /** Remaining milliseconds. */
   left(): number {
     return Math.max(this.endsAt - this.clock.monotonic(), 0);
   }

@@ -25,10 +25,7 @@ export interface DelayTransport {
   readonly maxDelayMs: number;
   /** How early a delivery may come, milliseconds: what the consumer has to wait for in addition to its head start. */
   readonly maxEarlyMs: number;
-  /**
-   * Declares the exchanges and queues of the transport, from the delivery end upward. Idempotent. Needs the work and
-   * parked exchanges.
-   */
+  /** Declares its exchanges and queues, from the delivery end up. Idempotent. Needs the work and parked exchanges. */
   declare(channel: Channel): Promise<void>;
   /**
    * Lets wake-ups of `kind` reach `workQueue` after their delay. Idempotent. Call it after `declare`. The queue must

@@ -280,10 +280,7 @@ function isIntegerIn(value: number, least: number, most: number): boolean {
   return Number.isInteger(value) && value >= least && value <= most;
 }
 
-/**
- * Writes `value` in the given base, least significant digit first, in exactly `width` digits.
- * `value` must be an integer, 0 … base^width − 1.
- */
+/** The digits of an integer from 0 to base^width − 1, least significant first, exactly `width` of them. */
 export function toDigits(value: number, base: number, width: number): number[] {
   const digits: number[] = [];
   let rest = value;

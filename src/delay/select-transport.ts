@@ -12,9 +12,7 @@ import {
 /** The configured value. With `auto`, the probe decides. */
 export type DelayTransportSetting = 'auto' | DelayTransportName;
 
-/**
- * The transport to use from now on. `undecided` occurs only at the first probe: stay with the sweep and probe again.
- */
+/** The transport to use. `undecided` occurs only at the first probe: stay with the sweep and probe again. */
 export type TransportSelection =
   | { readonly type: 'use'; readonly transport: DelayTransportName; readonly reason: string }
   | { readonly type: 'undecided'; readonly reason: string };

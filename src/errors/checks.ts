@@ -51,18 +51,12 @@ export function present<T>(value: T | null | undefined, what: string): T {
   return value;
 }
 
-/**
- * Returns the own property `key` of `record`. Use it for keys from outside, because a plain object also answers to
- * `constructor` and `__proto__`.
- */
+/** The own property `key`, for keys from outside: a plain object also answers to `constructor` and `__proto__`. */
 export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/**
- * Returns the date itself. Every comparison with an invalid date is false, which would read as "the deadline has
- * passed".
- */
+/** Every comparison with an invalid date is false, which would read as "the deadline has passed". */
 export function validInstant(date: Date): Date {
   if (Number.isNaN(date.getTime())) throw new Error('invalid date where an instant was expected');
   return date;

@@ -304,7 +304,6 @@ export interface StockDifference {
 /** How a reservation ends: the goods are released, or they are sold. */
 export type StockEffect = 'release' | 'commit';
 
-/** What is or was reserved for one order. */
 export interface Reservation {
   readonly sku: string;
   readonly quantity: number;

@@ -11,7 +11,6 @@ export const DATABASE_ROLES = ['owner', 'service', 'reporting'] as const;
 
 export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
-/** Which database users get the rights. */
 export interface GrantsRequest {
   readonly schema: string;
   readonly role: DatabaseRole;

@@ -29,7 +29,6 @@ const UNLIMITED = { statementMs: 0, idleMs: 0 };
 
 const clock = new SystemClock();
 
-/** What to migrate. */
 interface MigrationTarget {
   readonly dataSource: DataSource;
   readonly schema: string;

@@ -33,7 +33,6 @@ export async function readMigrationStatus(dataSource: DataSource, schema: string
   return [...ours, ...newer];
 }
 
-/** Statements of a script. */
 interface Section {
   readonly statements: readonly string[];
   /** Whether they cannot run in a transaction. */

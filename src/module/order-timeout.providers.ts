@@ -101,7 +101,6 @@ function subjectOf(body: unknown): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-/** The providers of OrderTimeoutModule. */
 export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   fromOptions(API_KEYS, ({ apiKeys }) => apiKeys),
   fromOptions(OperatorKeys, ({ operatorKeys }) => operatorKeys),

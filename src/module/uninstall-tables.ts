@@ -108,7 +108,6 @@ type OwnedKind = keyof typeof OWNED_OBJECTS;
 export interface OpenWork {
   readonly timeouts: number;
   readonly events: number;
-  /** Kinds of the timeouts. */
   readonly kinds: readonly string[];
 }
 

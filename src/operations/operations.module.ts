@@ -7,10 +7,7 @@ import { ServiceState, type MomentaryState } from './service-state';
 export class HealthController {
   constructor(private readonly state: ServiceState) {}
 
-  /**
-   * Answers as long as the event loop runs. It ignores the database and the broker, because a restart would not fix
-   * them.
-   */
+  /** Answers as long as the event loop runs: a restart would fix neither the database nor the broker. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live(): { status: 'alive' } {

@@ -92,7 +92,6 @@ function onesFor(names: readonly string[]): ReadonlyMap<string, number> {
 /** In seconds: from the precision of a held wake-up to the interval of the sweep and beyond. */
 const LATENESS_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Counts the engine's work. */
 export class EngineMetrics implements TimeoutObserver {
   private readonly lateness: Histogram<'kind' | 'cause'>;
   private readonly settledTotal: Counter<'kind' | 'cause' | 'outcome'>;
@@ -170,12 +169,10 @@ export class EngineMetrics implements TimeoutObserver {
   }
 }
 
-/** Values of the gauge. */
 const BREAKER_LEVEL: Readonly<Record<BreakerState, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
 const SOURCES: readonly UntrustedSource[] = ['answer', 'notification'];
 
-/** Metrics of the payment providers. */
 export class PaymentMetrics implements PaymentObserver {
   private readonly untrustedTotal: Counter<'provider' | 'source'>;
   private readonly breaker: Gauge<'provider'>;
@@ -220,7 +217,6 @@ export class PaymentMetrics implements PaymentObserver {
   }
 }
 
-/** Counts what this process has purged. */
 export class PurgeMetrics {
   constructor(registry: Registry, purge: Purge) {
     new Counter({

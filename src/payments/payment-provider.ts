@@ -300,7 +300,6 @@ export function parseOptions<S extends z.ZodType>(
   return data;
 }
 
-/** ResilienceOptions with all defaults. */
 export type ResolvedResilienceOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option of the provider. */

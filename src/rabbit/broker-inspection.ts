@@ -18,7 +18,6 @@ export class BrokerSilentError extends Error {
   }
 }
 
-/** What a passive declaration tells of a queue. */
 interface QueueFacts {
   /** Ready messages. */
   readonly messages: number;
@@ -133,10 +132,7 @@ function sentenceOf(error: unknown): string {
   return /(?:PRECONDITION_FAILED|ACCESS_REFUSED) - ([^"]*)/.exec(message)?.[1] ?? message;
 }
 
-/**
- * The owner of the prefix according to the broker's data. `nobody`: the broker is new, was emptied, or does not know
- * the prefix.
- */
+/** The owner of the prefix. `nobody`: the broker is new, was emptied, or does not know the prefix. */
 export type PrefixOwner =
   { readonly type: 'us' } | { readonly type: 'nobody' } | { readonly type: 'other'; readonly databaseId: string };
 

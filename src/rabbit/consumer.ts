@@ -53,7 +53,6 @@ export class ManualAckConsumer {
     });
   }
 
-  /** Deliveries arrive. */
   get isConsuming(): boolean {
     return this.isOpen && !this.isSuspended;
   }
@@ -63,7 +62,6 @@ export class ManualAckConsumer {
     return this.kept.channel !== undefined && !this.isStopped;
   }
 
-  /** Aborts when the consumer is stopped. */
   get stopped(): AbortSignal {
     return this.stopping.signal;
   }
@@ -72,10 +70,7 @@ export class ManualAckConsumer {
     return this.unacknowledged.size;
   }
 
-  /**
-   * Stops deliveries until `resume`, for example while the database is unavailable. Receivers keep their unacknowledged
-   * deliveries.
-   */
+  /** Stops deliveries until `resume`, as while the database is unavailable. Receivers keep what is unacknowledged. */
   async suspend(): Promise<void> {
     this.isSuspended = true;
     await this.cancel();
@@ -100,9 +95,7 @@ export class ManualAckConsumer {
     await withTimeout(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
   }
 
-  /**
-   * Returns unacknowledged deliveries to the queue and closes the channel. Waits for the broker's answer for at most `ms`.
-   */
+  /** Requeues unacknowledged deliveries and closes the channel. Waits for the broker's answer for at most `ms`. */
   async close(ms?: number): Promise<void> {
     for (const delivery of [...this.unacknowledged]) delivery.acknowledge('requeue');
     this.acks?.of.flush();
@@ -253,10 +246,7 @@ export class Delivery {
     return this.acknowledged;
   }
 
-  /**
-   * Call this once its channel has closed: the broker delivers the message again and takes no more answers for this
-   * delivery.
-   */
+  /** Its channel has closed: the broker delivers the message again, and takes no more answers for this delivery. */
   forget(): void {
     this.acknowledged = true;
   }
@@ -282,7 +272,6 @@ function textOf(property: unknown): string | undefined {
  */
 type Acknowledgment = 'ack' | 'requeue' | 'dead-letter';
 
-/** The part of a channel that acknowledges. */
 type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
 
 /**
@@ -330,7 +319,6 @@ export class GatheredAcks {
     this.channel.nack(message, allUpTo, requeue);
   }
 
-  /** Sends the gathered acks. */
   flush(): void {
     const messages = this.gathered;
     this.gathered = [];

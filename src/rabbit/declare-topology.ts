@@ -45,10 +45,7 @@ export async function declareWorkQueue(
   return queue;
 }
 
-/**
- * Declares the command queue. It accepts every routing key, so that a mistyped one is parked and visible instead of
- * confirmed and dropped.
- */
+/** It accepts every routing key, so that a mistyped one is parked and visible instead of confirmed and dropped. */
 export async function declareCommandQueue(
   channel: Channel,
   names: TopologyNames,
@@ -119,7 +116,6 @@ function isWithoutDefaultLimit(version = ''): boolean {
   return /^[0-3]\./.test(version);
 }
 
-/** Names on the broker. */
 export interface BrokerObjects {
   readonly queues: readonly string[];
   readonly exchanges: readonly string[];

@@ -70,9 +70,7 @@ export class DuplicateCommandHandlerError extends CodedError {
   }
 }
 
-/**
- * A queue exists but cannot be consumed: a quorum queue without a leader. Only logged, because the queue may recover.
- */
+/** A quorum queue without a leader exists but cannot be consumed. Only logged, because it may recover. */
 export class QueueUnavailableError extends CodedError {
   constructor(
     readonly queue: string,

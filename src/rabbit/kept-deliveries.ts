@@ -59,9 +59,7 @@ export class KeptDeliveries {
     return new Promise((resolve) => this.kept.add({ delivery, resolve }));
   }
 
-  /**
-   * Like `keep`, but for a problem of this delivery alone, such as a lock: waits `pauseMs` while the others continue.
-   */
+  /** Like `keep`, for a problem of this delivery alone, such as a lock: waits `pauseMs` while the others continue. */
   async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
     await this.clock.sleep(pauseMs, this.deps.consumer.stopped);
     return this.mayGoOn(delivery) || this.requeue(delivery);

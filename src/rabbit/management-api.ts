@@ -50,7 +50,6 @@ const nodes = z.array(
 /** How the name of each consuming connection of an instance ends, whatever the host has called it: RabbitConnection. */
 const CONSUMING = ':consume';
 
-/** A queue as the management plugin lists it. */
 export type ListedQueue = z.output<typeof queues>[number];
 
 /** Reads from the HTTP API of RabbitMQ's management plugin. Every method throws ManagementError if it may not, or cannot. */
@@ -79,7 +78,6 @@ export class ManagementApi {
     this.vhost = amqp.pathname.slice(1) || '%2F';
   }
 
-  /** Where it is asked. */
   get address(): string {
     return this.base;
   }

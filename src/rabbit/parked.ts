@@ -9,7 +9,6 @@ import { type ConfirmedPublisher } from './confirmed-publisher';
 import { type Delivery, type ParkReason } from './consumer';
 import { type Publication } from './publications';
 
-/** A message of the parked queue. */
 export interface ParkedMessage {
   /** The `message_id`; empty if it has none. */
   readonly id: string;
@@ -47,17 +46,13 @@ const clock: Clock = new SystemClock();
 /** The marks of ParkedQueue. */
 const OUR_MARK = /^x-ot-(error-|headers-dropped)/;
 
-/**
- * The messages of the parked queue. They are read one after the other and put back in the end, so a second reader at
- * the same time misses some.
- */
+/** They are read one after the other and put back in the end, so a second reader at the same time misses some. */
 export class ParkedMessages {
   constructor(
     private readonly connection: ChannelModel,
     private readonly names: TopologyNames,
   ) {}
 
-  /** How many there are. */
   size(): Promise<number> {
     return onConfirmChannel(this.connection, (channel) => this.count(channel));
   }

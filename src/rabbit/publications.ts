@@ -37,10 +37,7 @@ export interface PublishWatch {
   refused(index: number, reason: string): void;
   /** The broker has answered for a `late` publication. */
   answered(index: number, outcome: PublishOutcome): void;
-  /**
-   * A `late` publication was not confirmed within the whole time limit. The channel is open, so its confirm may still
-   * come.
-   */
+  /** A `late` publication was not confirmed within the time limit. On the open channel, its confirm may still come. */
   timedOut(index: number): void;
 }
 
@@ -73,10 +70,7 @@ const FORGOTTEN_MS = 300_000;
 /** About 10 MB of memory. The oldest are forgotten. */
 const MOST_OVERDUE = 25_000;
 
-/**
- * All publications without a confirm, in three stages: in the window, late, and past the time limit. Uses one timer for
- * all.
- */
+/** All publications without a confirm, in three stages: in the window, late, and past the time limit. */
 export class UnconfirmedPublications {
   private readonly window: Stage;
   private readonly overdue: Stage;
@@ -109,7 +103,6 @@ export class UnconfirmedPublications {
     this.stages = [this.window, late, this.overdue];
   }
 
-  /** Number of publications in the window. */
   get inWindow(): number {
     return this.window.members.size;
   }
@@ -174,7 +167,6 @@ function nextEnd({ members, endsAfterMs }: Stage): number {
   return first ? first.sentAt + endsAfterMs : Infinity;
 }
 
-/** A publication and its position in the result. */
 export interface TakenPublication {
   readonly publication: Publication;
   readonly index: number;

@@ -116,9 +116,7 @@ export class RabbitClient {
     return consumer;
   }
 
-  /**
-   * Messages flow in both directions: they can be published, and every consumer consumes or is suspended on purpose.
-   */
+  /** Messages flow both ways: they can be published, and each consumer consumes or is suspended on purpose. */
   get isUp(): boolean {
     return this.publisher.isReady && this.consumers.every((consumer) => consumer.isOpen);
   }
@@ -160,10 +158,7 @@ export class RabbitClient {
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
   }
 
-  /**
-   * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
-   * deliveries.
-   */
+  /** Waits for the receivers for at most `ms`, then requeues the rest. Returns how many deliveries those were. */
   async drain(ms: number): Promise<number> {
     await Promise.all(this.consumers.map((consumer) => consumer.whenAcknowledged(ms)));
     const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unacknowledgedCount, 0);

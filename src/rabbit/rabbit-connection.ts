@@ -72,9 +72,7 @@ export class RabbitConnection {
     return this.blocked;
   }
 
-  /**
-   * Calls `listener` on every connect and reconnect, and immediately if connected. Returns a function that removes it.
-   */
+  /** Calls `listener` on every connect, and immediately if connected. Returns a function that removes it. */
   onConnect(listener: Listener): () => void {
     this.listeners.add(listener);
     if (this.current) listener(this.current);

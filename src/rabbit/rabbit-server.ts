@@ -251,9 +251,7 @@ function markMethods(className: string, prototype: Record<string, object>): void
   }
 }
 
-/**
- * What a command handler can learn about its message, by `@Ctx()`. The strategy acknowledges the message, not the handler.
- */
+/** What a handler can learn about its message, by `@Ctx()`. The strategy acknowledges it, not the handler. */
 export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
   /** The routing key of the message. */
   get pattern(): string {

@@ -53,10 +53,7 @@ export class TopologyNames {
  */
 export const DELIVERY_LIMIT = 100;
 
-/**
- * Never reached. Not -1, which means "no limit" from 4.0 on, but on 3.10 deletes the message that is put back for the
- * first time.
- */
+/** Never reached. Not -1: "no limit" from 4.0 on, but 3.10 deletes the message that is put back for the first time. */
 export const NO_DELIVERY_LIMIT = 1_000_000_000;
 
 /** Arguments of the parked queue. It keeps its messages, however often an operator gets and requeues them. */
@@ -79,7 +76,6 @@ export function workQueueArguments(queueType: QueueType, names: TopologyNames): 
   };
 }
 
-/** An exchange as the service declares it. */
 export interface ExpectedExchange {
   readonly name: string;
   readonly type: 'fanout' | 'direct' | 'topic';

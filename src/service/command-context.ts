@@ -49,7 +49,6 @@ export async function openCommandContext(
   }
 }
 
-/** What a command connects to. */
 export type Server = 'DATABASE_URL' | 'RABBITMQ_URLS';
 
 /** Commands serve no HTTP, so they need no key and no operator page, and nobody reaches them. */

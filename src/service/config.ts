@@ -346,7 +346,6 @@ class ReservedNameError extends Error {
   }
 }
 
-/** The order policies of the environment. */
 export const policySchema = z.object({
   PAYMENT_WINDOW_MS: integer(0, LIMITS.windowMs).optional(),
   GRACE_MS: integer(0, LIMITS.graceMs).optional(),

@@ -26,10 +26,7 @@ import { type LoadedProviders, loadPaymentProviders, loadWebhooks } from './load
  */
 const KEEP_ALIVE_MS = 75_000;
 
-/**
- * Builds the service. Call `startService` next. Rejects if the database cannot be reached within half a minute. The
- * broker may be down.
- */
+/** Call `startService` next. Rejects without a database for half a minute. The broker may be down. */
 export async function createService(config: ServiceConfig): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
     abortOnError: false,
@@ -46,9 +43,7 @@ export async function createService(config: ServiceConfig): Promise<NestExpressA
   return app;
 }
 
-/**
- * Consumes commands and listens for requests. Commands come first: the engine's connection must know their consumer.
- */
+/** Commands come first: the engine's connection must know their consumer. */
 export async function startService(app: NestExpressApplication, { port, host }: ServiceConfig['http']): Promise<void> {
   await app.startAllMicroservices();
   await app.listen(port, host);
@@ -88,7 +83,6 @@ class AppModule implements BeforeApplicationShutdown {
   }
 }
 
-/** What the service gives OrderTimeoutModule. */
 export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   const webhooks = loadWebhooks(config);
@@ -167,7 +161,6 @@ export function openDatabase(database: ServiceConfig['database']): Promise<DataS
 
 const PLANNING = { onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
 
-/** How the service connects to PostgreSQL. */
 export function dataSourceOptions({ url, poolSize, prepares }: ServiceConfig['database']): DataSourceOptions {
   const options = connectionOptions({ url, poolSize, preparedStatements: prepares });
   return { ...options, extra: { ...(options.extra as object), ...(prepares ? PLANNING : {}) } };

@@ -12,14 +12,12 @@ import { type ServiceConfig, parseConfigJson } from './config';
 
 const VARIABLE = 'PAYMENT_PROVIDERS_FILE';
 
-/** Providers for OrderTimeoutOptions. */
 export interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
 }
 
 /* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only if its provider is configured */
-/** Types of providers in the providers file. */
 const PROVIDER_TYPES = ['alipay', 'wechat-pay', 'stripe', 'http'] as const;
 
 const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;

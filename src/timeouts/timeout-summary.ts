@@ -13,7 +13,6 @@ export interface ParkedGroup {
   readonly oldestAt: Date;
 }
 
-/** Which parked timeouts to list. */
 interface ParkedPage {
   readonly kind?: string | undefined;
   /** As a ParkedGroup has it. */
@@ -107,7 +106,6 @@ export class TimeoutSummary {
     );
   }
 
-  /** The timeouts among these that exist. */
   find(refs: readonly TimeoutRef[]): Promise<TimeoutRecord[]> {
     return ownQuery(
       this.dataSource,
@@ -138,7 +136,6 @@ export class TimeoutSummary {
   }
 }
 
-/** How many timeouts of a kind there are. */
 export interface TimeoutCounts {
   readonly kind: string;
   readonly pending: number;
@@ -216,7 +213,6 @@ interface FailingTimeouts {
   readonly count: number;
   /** Since the deadline of the one that has failed for longest. */
   readonly seconds: number;
-  /** Its last error. */
   readonly reason: string;
 }
 

@@ -35,7 +35,6 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: TIMEOUTS_OPTIONS }
     .setExtras({ isGlobal: true }, (definition, { isGlobal }) => ({ ...definition, global: isGlobal }))
     .build();
 
-/** Injection token of the checked options. */
 export const RESOLVED_TIMEOUTS_OPTIONS = Symbol('order-timeout:timeouts-options');
 
 /** What is made of the options alone. */
@@ -72,7 +71,6 @@ const scheduler: Provider = {
     }),
 };
 
-/** Everything TimeoutsModule provides. */
 const TIMEOUTS_PROVIDERS: Provider[] = [
   { provide: CLOCK, useClass: SystemClock },
   { provide: RESOLVED_TIMEOUTS_OPTIONS, inject: [TIMEOUTS_OPTIONS, CLOCK], useFactory: openTimeouts },

@@ -10,7 +10,6 @@ import { type ResolvedEndpoint } from './webhook-options';
 /** What of an answer counts. Its body is not read. */
 export interface WebhookResponse {
   readonly status: number;
-  /** The header of that name. */
   readonly retryAfter: string | undefined;
 }
 
@@ -140,7 +139,6 @@ const METADATA = listOf(
   ['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:c1::a9fe:a9fe/128', 'fd00:42::42/128'],
 );
 
-/** Networks of one's own. */
 const PRIVATE = listOf(
   ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
   ['::1/128', 'fc00::/7'],

@@ -135,7 +135,6 @@ class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
 
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'nestjs-order-timeout' } as const;
 
-/** What became of one attempt. */
 type WebhookVerdict =
   | { readonly type: 'delivered' }
   | { readonly type: 'gone'; readonly reason: string }

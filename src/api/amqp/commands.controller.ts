@@ -227,9 +227,7 @@ function idIn(value: unknown): string | null {
 
 const NAME = /^[\x20-\x7e]{1,128}$/;
 
-/**
- * The sender of a command, for the history: the AMQP property `app-id`, else `user-id`, which the broker has verified.
- */
+/** The sender, for the history: the AMQP property `app-id`, else `user-id`, which the broker has verified. */
 function senderOf(context: RabbitContext): ActionContext {
   const { properties } = context.getArgs()[0].message;
   const names: unknown[] = [properties.appId, properties.userId];

@@ -37,7 +37,6 @@ export const OPERATOR_PAGE_PROVIDERS: Provider[] = [
   SearchOrders,
 ];
 
-/** The controllers of the operator page. */
 export const OPERATOR_CONTROLLERS: Type[] = [
   SessionController,
   OverviewController,

@@ -17,7 +17,6 @@ import { OperatorController } from './page-actions';
 
 const orderId = new InputPipe(fields.orderId);
 
-/** Finds and shows orders. */
 @OperatorController('api/orders')
 export class OperatorOrdersController {
   constructor(

@@ -99,7 +99,6 @@ interface SessionView {
   readonly merchants: readonly string[] | null;
   readonly csrf: string;
   readonly expiresAt: Date;
-  /** Version of the package. */
   readonly version: string;
 }
 
@@ -107,7 +106,6 @@ const MAX_KEY = 1_000;
 
 const signInSchema = z.strictObject({ key: z.string().min(1, 'must not be empty').max(MAX_KEY) });
 
-/** Signs in and out. */
 @OperatorController('api/session')
 export class SessionController {
   private readonly logger = new Logger(SessionController.name);
@@ -158,7 +156,6 @@ function toView({ operator: { name, roles, scope }, csrf, expiresAt }: OperatorS
   return { name, roles, merchants: scope.merchants ?? null, csrf, expiresAt, version: packageVersion() };
 }
 
-/** The state of everything. */
 @OperatorController('api/overview')
 export class OverviewController {
   constructor(private readonly reading: ReadOverview) {}
@@ -170,7 +167,6 @@ export class OverviewController {
   }
 }
 
-/** A file of the page. */
 interface OperatorFile {
   readonly type: string;
   /** It may be kept forever, because its name changes with its content. */

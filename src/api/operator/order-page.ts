@@ -49,7 +49,6 @@ export class ReadOrderPage {
   }
 }
 
-/** One thing that happened to an order. */
 interface TimelineEntry {
   readonly at: Date;
   readonly what: 'history' | 'attempt' | 'look-up' | 'refund' | 'event' | 'unmatched';
@@ -61,7 +60,6 @@ interface TimelineEntry {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A timeout of an order. */
 export type TimeoutView = Omit<TimeoutRecord, 'generation' | 'payload'>;
 
 /** An attempt with the currency that was paid, which may differ from that of the attempt. */
@@ -174,7 +172,6 @@ function ofUnmatched({ unmatched }: OrderDossier): TimelineEntry[] {
   });
 }
 
-/** Which orders to show. */
 export interface OrderSearch extends OrderPage {
   /** The id, a payment's reference, the merchant, or the trace id of orders. */
   readonly q?: string | undefined;
@@ -192,7 +189,6 @@ const ORDER_ID = /^[A-Za-z0-9_:.-]{1,64}$/;
 
 const TRACE = /^(?:[0-9a-f]{2}-)?([0-9a-f]{32})(?:-[0-9a-f]{16}-[0-9a-f]{2})?$/;
 
-/** Finds orders for the operator page. */
 @Injectable()
 export class SearchOrders {
   constructor(

@@ -176,7 +176,6 @@ export class ReadOverview {
 
 type Ask<T> = () => Promise<T>;
 
-/** One question after the other. */
 async function inTurn<A, B, C>(first: Ask<A>, second: Ask<B>, third: Ask<C>): Promise<[A, B, C]> {
   return [await first(), await second(), await third()];
 }

@@ -18,7 +18,6 @@ const COUNT_GOOD_MS = 15_000;
 /** A parked message without its body, which may hold personal data. Its reason says what to do, too. */
 export type ParkedMessageView = Omit<ParkedMessage, 'body' | 'remedy'>;
 
-/** The parked messages on the broker. */
 @Injectable()
 export class BrokerMessages {
   private readonly counts: SharedAnswer<number | null>;
@@ -93,10 +92,8 @@ export class SharedAnswer<T> {
 
 type Action = 'replay' | 'discard';
 
-/** What is done with parked timeouts. */
 type TimeoutAction = { readonly do: Action } | { readonly do: 'reschedule'; readonly afterMs: number };
 
-/** Who acts, and why. */
 interface Because {
   readonly by: OperatorContext;
   readonly reason: string;

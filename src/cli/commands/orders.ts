@@ -39,7 +39,6 @@ interface CloseOptions extends ActOptions {
 
 type Outcome = { readonly outcome: string };
 
-/** Lists, shows, and changes orders. */
 export function ordersCommand(cli: Cli): Command {
   const orders = new Command('orders').description('list, show, and change orders');
   for (const create of [listCommand, showCommand, extendCommand, cancelCommand, closeCommand]) {

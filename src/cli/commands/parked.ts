@@ -23,7 +23,6 @@ type Action = 'retry' | 'discard';
 
 const DONE = { retry: 'retried', discard: 'discarded' } as const;
 
-/** Lists, retries, and discards what is parked. */
 export function parkedCommand(cli: Cli): Command {
   const parked = new Command('parked').description('list, retry, and discard parked timeouts and messages');
   parked.addCommand(listCommand(cli));
@@ -189,18 +188,15 @@ type ParkedPlace = (typeof PARKED_PLACES)[number];
 
 const PAGE_SIZE = 500;
 
-/** Something that is parked. */
 interface ParkedEntry {
   /** By which it is retried or discarded. */
   readonly id: string;
   /** A kind of timeouts, a command, or an event. */
   readonly about: string;
   readonly reason: string | null;
-  /** Everything that is known about it. */
   readonly details: object;
 }
 
-/** What is parked at one place. */
 interface ParkedStore {
   /** How many are listed or changed by one call. The queue of messages has no pages: a call takes all of it. */
   readonly pageSize: number;
@@ -212,7 +208,6 @@ interface ParkedStore {
   discard(ids: readonly string[]): Promise<number>;
 }
 
-/** Runs `work` on a place. */
 async function withParkedStore<T>(
   context: INestApplicationContext,
   place: ParkedPlace,

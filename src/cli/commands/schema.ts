@@ -27,7 +27,6 @@ interface SqlOptions extends CommonOptions {
   readonly sql?: boolean;
 }
 
-/** Shows, prints, and runs migrations. */
 export function migrationsCommand(cli: Cli): Command {
   const migrations = new Command('migrations')
     .description('show and run the migrations of the tables')
@@ -104,7 +103,6 @@ interface GrantsOptions extends CommonOptions {
   readonly owner?: string;
 }
 
-/** Prints the rights of a database user. */
 export function grantsCommand(cli: Cli): Command {
   const command = new Command('grants')
     .description('print the GRANT statements that a database user needs; connects to nothing')
@@ -145,7 +143,6 @@ const NO_WORK: OpenWork = { timeouts: 0, events: 0, kinds: [] };
 
 const NO_BROKER: FoundObjects = { queues: [], exchanges: [], messages: 0, consumers: 0, isComplete: true };
 
-/** Removes tables, queues, and exchanges. */
 export function uninstallCommand(cli: Cli): Command {
   const command = new Command('uninstall')
     .description('drop the tables, and delete the queues and exchanges')

@@ -37,7 +37,6 @@ interface RescheduleOptions extends CommonOptions {
   readonly in?: number;
 }
 
-/** Lists, shows, and moves timeouts. */
 export function timeoutsCommand(cli: Cli): Command {
   const timeouts = new Command('timeouts').description('list, show, retry, and reschedule timeouts');
   for (const create of [listCommand, showCommand, retryCommand, rescheduleCommand]) timeouts.addCommand(create(cli));
@@ -145,7 +144,6 @@ function changed(found: readonly TimeoutRecord[], what: string, isDryRun: boolea
 /** How the timeouts of one kind ended. */
 type Outcomes = Map<string, Map<string, number>>;
 
-/** Handles what is overdue. */
 export function sweepCommand(cli: Cli): Command {
   const command = new Command('sweep')
     .description('handle the overdue timeouts of orders and payments, in this process')
@@ -236,7 +234,6 @@ const PATIENCE_MS = 60_000;
 
 const LOOK_MS = 500;
 
-/** Publishes the wake-ups of everything pending again. */
 export function republishCommand(cli: Cli): Command {
   const command = new Command('republish')
     .description('have the running instances publish the wake-ups of all pending timeouts again')
@@ -302,7 +299,6 @@ const KINDS = [
 
 const NOTHING = { orders: 0, idempotencyKeys: 0, settledMoney: 0 } satisfies PurgeCounts;
 
-/** Deletes what has passed its retention. */
 export function purgeCommand(cli: Cli): Command {
   const command = new Command('purge')
     .description('delete what has passed its retention (RETENTION_…); the service does so too')

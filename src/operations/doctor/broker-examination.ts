@@ -384,10 +384,8 @@ function ladderOf({ client, ladder, horizonMs }: BrokerDependencies): Ladder {
   return new Ladder(client.names, { ...ladder, horizonMs, queueType: client.options.queueType });
 }
 
-/** What is known of a broker that can be used. */
 export type UsableBroker = Pick<TransportExamination, 'delivers'>;
 
-/** What the examinations of the broker need. */
 export interface BrokerDependencies {
   /** Not started: it only opens connections. */
   readonly client: RabbitClient;

@@ -4,7 +4,6 @@ import { packageVersion, messageOf } from '../../errors';
 /** Of one examination. Each question has a shorter limit of its own where the answer is likely to stay away. */
 const LIMIT_MS = 30_000;
 
-/** Gathers what the examinations find. */
 export class Notes {
   private readonly findings: Finding[] = [];
   private readonly unchecked: Unchecked[] = [];
@@ -67,24 +66,20 @@ export class Notes {
 /** How bad a finding is. `error`: something does not work. `warning`: it will not for long, or only by luck. */
 export type Severity = 'error' | 'warning';
 
-/** One thing that is wrong. */
 export interface Finding {
   /** Stable across releases, for example `queue-arguments`. */
   readonly id: string;
   readonly severity: Severity;
   /** What was seen, with the values. */
   readonly seen: string;
-  /** What to do. */
   readonly remedy: string;
 }
 
-/** Something that could not be looked at. */
 export interface Unchecked {
   readonly what: string;
   readonly why: string;
 }
 
-/** What the doctor has found. */
 export interface DoctorReport {
   /** `warning`, `error`: the worst of the findings. */
   readonly status: 'ok' | Severity;
@@ -133,7 +128,6 @@ export const DOCTOR_LIMITS: DoctorLimits = {
   probeMs: 5_000,
 };
 
-/** As a sentence begins. */
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -36,7 +36,6 @@ interface SchemaDependencies {
   migrations(): Promise<readonly MigrationFact[]>;
 }
 
-/** Looks at our tables, and at the work in them. */
 export class SchemaExamination {
   constructor(
     private readonly deps: SchemaDependencies,

@@ -7,7 +7,6 @@ interface ServerDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly poolSize: number;
-  /** Whether the service prepares statements. */
   readonly prepares: boolean;
   readonly limits: DoctorLimits;
   /** The host's time, epoch milliseconds. */
@@ -102,7 +101,6 @@ interface DeadRows {
   readonly bytes: number;
 }
 
-/** Looks at the PostgreSQL server itself. */
 export class ServerExamination {
   constructor(
     private readonly deps: ServerDependencies,

@@ -57,7 +57,6 @@ export interface AlipayOptions {
 
 type ResolvedAlipayOptions = Readonly<z.output<typeof schema>>;
 
-/** AlipayMerchant with parsed keys. */
 export type ResolvedAlipayMerchant = Readonly<z.output<typeof merchant>>;
 
 /** @throws InvalidOptionsError with every invalid option, without keys. */

@@ -46,7 +46,6 @@ export class CallSlots {
     this.bulkhead = bulkhead(concurrency, queueLimit);
   }
 
-  /** Waits for a slot, at most `maxWaitMs`. */
   async acquire(maxWaitMs: number, signal: AbortSignal): Promise<SlotResult> {
     const entered = this.enter();
     try {
@@ -248,7 +247,6 @@ export class CallAbandonedError extends CodedError {
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 
-/** What an operator imposes on a provider. */
 export interface ProviderRestriction {
   /** Whether it must not be called. */
   readonly paused?: boolean;
@@ -308,7 +306,6 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.hasAccount?.(account) ?? true;
   }
 
-  /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
   }

@@ -162,7 +162,6 @@ type StripeErrorShape = z.output<typeof shape>;
 /** Longer waits in the Retry-After header are cut to this, so that no order is delayed for hours. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Maps an error that stripe-node threw. */
 function readStripeError(error: unknown): StripeReply {
   const parsed = shape.safeParse(error);
   if (!parsed.success) return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${String(error)}` });

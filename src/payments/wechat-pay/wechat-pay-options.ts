@@ -212,7 +212,6 @@ const schema = z.strictObject({
     .default('https://api.mch.weixin.qq.com'),
 });
 
-/** WechatPayMerchant with parsed keys. */
 export type ResolvedWechatPayMerchant = Readonly<z.output<typeof merchantSchema>>;
 
 type ResolvedWechatPayOptions = Readonly<z.output<typeof schema>>;

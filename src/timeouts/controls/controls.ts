@@ -52,7 +52,6 @@ export class Controls {
     return this.loop.stop();
   }
 
-  /** Called after each change. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
@@ -100,7 +99,6 @@ export class Controls {
   }
 }
 
-/** What operators have paused or limited, by subject. */
 export async function readControls(dataSource: DataSource, schema: string): Promise<ReadonlyMap<string, Control>> {
   const sql = `SELECT name, value FROM ${schema}.engine_setting WHERE starts_with(name, '${PREFIX}') ORDER BY name`;
   const rows = await ownQuery<{ name: string; value: string }[]>(dataSource, sql);
@@ -120,7 +118,6 @@ function sentenceOf(name: string, { pause, limit } = NO_CONTROL): string {
 /** What an operator can stop: a kind of timeouts, or a payment provider. */
 type ControlSubject = `kind:${string}` | `provider:${string}`;
 
-/** Who did it, and why. */
 export interface ControlReason {
   readonly by: string;
   readonly reason: string;

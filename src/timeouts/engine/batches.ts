@@ -56,7 +56,6 @@ export class IsolatedBatches<T> {
     });
   }
 
-  /** Items that wait to run alone. */
   get waiting(): number {
     return this.alone.waiting;
   }
@@ -65,12 +64,10 @@ export class IsolatedBatches<T> {
     return this.alone.isIdle;
   }
 
-  /** Resolves when no item runs alone. */
   whenIdle(): Promise<void> {
     return this.alone.whenIdle();
   }
 
-  /** Removes and returns those that wait to run alone. */
   withdraw(): T[] {
     return this.alone.withdraw();
   }
@@ -216,7 +213,6 @@ export class MicroBatcher<T> {
     private readonly deps: BatcherDependencies<T>,
   ) {}
 
-  /** No item waits or is being run. */
   get isIdle(): boolean {
     return this.queue.length === 0 && this.running === 0;
   }
@@ -234,7 +230,6 @@ export class MicroBatcher<T> {
     this.poke();
   }
 
-  /** Looks again whether a batch may run. */
   poke(): void {
     const { concurrency } = this.deps;
     while (this.isRipe && this.queue.length > 0 && this.running < concurrency && this.deps.mayRun?.() !== false)
@@ -252,7 +247,6 @@ export class MicroBatcher<T> {
     return items;
   }
 
-  /** Resolves when nothing waits or runs. */
   whenIdle(): Promise<void> {
     return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve));
   }
@@ -300,7 +294,6 @@ interface SettlementDependencies extends WakeUpSelectionDependencies {
   readonly closing: AbortSignal;
 }
 
-/** Settles the timeouts that wake-ups name. */
 export class WakeUpSettlement implements BatchWork<WorkItem> {
   private readonly logger: Logger;
 
@@ -359,7 +352,6 @@ interface WakeUpSelectionDependencies {
   isPaused(): boolean;
 }
 
-/** The rows that these wake-ups name. */
 class WakeUpSelection implements BatchSelection {
   private readonly causes: ReadonlyMap<string, TimeoutCause>;
 

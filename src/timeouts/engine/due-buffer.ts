@@ -86,10 +86,7 @@ interface Entry<T> {
   readonly item: T;
 }
 
-/**
- * A binary min-heap by due time. Items with equal times leave in the order of their arrival. Both operations are O(log
- * n).
- */
+/** A binary min-heap by due time, O(log n). Items with equal times leave in the order of their arrival. */
 class DueHeap<T> {
   private readonly entries: Entry<T>[] = [];
   private sequence = 0;
@@ -98,7 +95,6 @@ class DueHeap<T> {
     return this.entries.length;
   }
 
-  /** Due time of the earliest item. */
   get earliestMs(): number | undefined {
     return this.entries[0]?.dueAtMs;
   }

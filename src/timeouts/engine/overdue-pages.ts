@@ -118,7 +118,6 @@ class OverdueSelection implements BatchSelection {
     return this.page.cause;
   }
 
-  /** Asks without locking anything. */
   isAnyThere(settler: Pick<TimeoutSettler, 'findsAny'>): Promise<boolean> {
     return this.timed(settler.findsAny(this.deps.queries.anyOverdue, this.values));
   }

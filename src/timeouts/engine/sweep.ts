@@ -14,7 +14,6 @@ interface SweepDependencies {
   readonly concurrency: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
-  /** An operator has paused the kind. */
   isPaused(): boolean;
   /** Called when a run has found timeouts that a wake-up should have brought; `count` tells how many still lack one. */
   missed(count: () => number): void;

@@ -150,13 +150,11 @@ export class OverdueWakeUps {
     return { wakeUp, finish };
   }
 
-  /** A run of the sweep begins. */
   begin(): void {
     this.missing = new Set();
     this.isBehind = false;
   }
 
-  /** The sweep has found these rows. */
   found(rows: readonly SeenRow[]): void {
     for (const { key, generation, leased } of rows) {
       const identity = identityOf(key, generation);
@@ -273,7 +271,6 @@ interface QueueDependencies {
   readonly concurrency: number;
   readonly batches: IsolatedBatches<WorkItem>;
   readonly lookups: ExternalLookups;
-  /** Look-ups that may be open at once. */
   readonly lookUpConcurrency: number;
   readonly pages: OverduePages;
   /** Aborted when no work may begin. */
@@ -305,12 +302,10 @@ class DueQueue {
     this.batcher.add(items);
   }
 
-  /** Wake-ups that no run has begun. */
   get waiting(): number {
     return this.batcher.waiting;
   }
 
-  /** No wake-up waits or is being settled. */
   get isIdle(): boolean {
     return this.batcher.isIdle && this.deps.batches.isIdle;
   }
@@ -321,7 +316,6 @@ class DueQueue {
     return closing.aborted || this.hasNoRoom || batches.waiting >= 2 * batchSize;
   }
 
-  /** Removes and returns what no run has begun. */
   withdraw(): WorkItem[] {
     return [...this.batcher.withdraw(), ...this.deps.batches.withdraw()];
   }

@@ -43,7 +43,6 @@ interface SettlerDependencies {
   readonly observer: Pick<TimeoutObserver, 'settled'>;
   readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly maxAttempts: number;
-  /** How long a call of the handler may take. */
   readonly runTimeoutMs: number;
   /** How long it may pause between two statements. */
   readonly idleTimeoutMs: number;
@@ -99,7 +98,6 @@ export class TimeoutSettler {
     return this.transaction(work, () => isBatch);
   }
 
-  /** Whether the database answers at this moment. */
   isDatabaseAvailable(): Promise<boolean> {
     return ownQuery(this.deps.dataSource, 'SELECT 1').then(
       () => true,
@@ -112,7 +110,6 @@ export class TimeoutSettler {
     return (await ownQuery<unknown[]>(this.deps.dataSource, sql, values)).length > 0;
   }
 
-  /** Records that handling this row failed. */
   async fail(
     failed: TimeoutIdentity,
     cause: TimeoutCause,
@@ -209,7 +206,6 @@ interface RecorderDependencies {
   readonly writesWakeUps: boolean;
 }
 
-/** When a row has to be looked at again. */
 export interface NextWakeUp {
   readonly key: string;
   readonly generation: string;

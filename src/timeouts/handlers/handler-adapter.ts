@@ -214,7 +214,6 @@ class RunStatements {
     return this.passedMs + (this.open > 0 ? performance.now() - this.since : 0);
   }
 
-  /** The handler has sent a statement that was refused. */
   get wasRefused(): boolean {
     return this.refused;
   }
@@ -229,7 +228,6 @@ class RunStatements {
     this.refusal = error;
   }
 
-  /** Ends the connection at once. */
   cut(error: Error): void {
     // pg reports the cut by an event, which ends the process without a listener.
     this.client.on('error', () => undefined);

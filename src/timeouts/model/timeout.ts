@@ -267,7 +267,6 @@ export type ResolvedOutcome =
   | { readonly type: 'park'; readonly attempts: number; readonly reason: string };
 
 interface Budget {
-  /** Counted failures before this one. */
   readonly attempts: number;
   readonly maxAttempts: number;
   /** In [0, 1), for the jitter. */
@@ -312,13 +311,11 @@ export function backoffMs(failures: number, random: number): number {
   return Math.round(base * (1 - JITTER + 2 * JITTER * random));
 }
 
-/** One timeout that a transaction has dealt with. */
 export interface SettledRow {
   readonly due: DueTimeout;
   readonly outcome: ResolvedOutcome;
 }
 
-/** What a committed transaction did. */
 export interface SettledBatch {
   readonly settled: readonly SettledRow[];
   /** Rows that were not due yet, or that another transaction holds. */
@@ -327,7 +324,6 @@ export interface SettledBatch {
   readonly lease: string;
 }
 
-/** A row as the locking statements return it. */
 export interface LockedRow {
   readonly key: string;
   readonly generation: string;
@@ -346,14 +342,12 @@ export type BusyRow = LockedRow & { readonly busy: boolean; readonly leased: boo
 /** Milliseconds after which a busy row is looked at again: the other transaction is likely to have ended. */
 export const BUSY_MS = 200;
 
-/** What the handler sees of a locked row. */
 export function toDueTimeout(kind: string, row: LockedRow, cause: TimeoutCause): DueTimeout {
   const { key, generation, due_at: dueAt, attempts, payload, traceparent, asked_since: askedSince } = row;
   const optional = { ...(traceparent && { traceparent }), ...(askedSince && { askedSince }) };
   return { kind, key, generation, dueAt, attempts, payload, cause, ...optional };
 }
 
-/** Rows that a selection has locked. */
 export interface LockedRows {
   /** Handled in this transaction. */
   readonly due: readonly LockedRow[];
@@ -367,7 +361,6 @@ export interface BatchSelection {
   lock(tx: EntityManager): Promise<LockedRows>;
   /** What triggered the timeout of this row. */
   causeOf(row: LockedRow): TimeoutCause;
-  /** Answers to look-ups, by key. */
   readonly answers?: ReadonlyMap<string, unknown>;
 }
 

@@ -103,7 +103,6 @@ export interface ResolvedTimeoutsOptions extends Connection {
   readonly isDormant: boolean;
 }
 
-/** The names of all options. */
 export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
   dataSource: true,
   database: true,
@@ -199,7 +198,6 @@ interface Connection {
   readonly ownsConnection: boolean;
 }
 
-/** Every problem with the choice. */
 export function findConnectionProblems({ dataSource, database }: ConnectionChoice): string[] {
   if (dataSource !== undefined && database !== undefined) return ['give either dataSource or database, not both'];
   if (database !== undefined) return findDatabaseProblems(resolveDatabaseOptions(database));

@@ -45,7 +45,6 @@ interface SchedulerDependencies {
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void;
 }
 
-/** A timeout as it was scheduled. */
 export interface ScheduledTimeout extends TimeoutRef {
   readonly generation: string;
   readonly dueAt: Date;
@@ -262,10 +261,7 @@ function labelOf({ kind, key }: ScheduleTimeout): string {
 export const TIMEOUT_RECORD = `t.kind, t.key, t.generation::text, t.due_at AS "dueAt", t.next_attempt_at AS "nextAttemptAt",
   t.attempts, t.state, t.last_error AS "lastError", t.payload`;
 
-/**
- * SQL of a recursive CTE `kinds`, which ends with null: a loose scan of the index, with as many steps as there are kinds, not
- * as there are rows.
- */
+/** SQL of a recursive CTE `kinds` that ends with null: a loose scan of the index, as many steps as there are kinds. */
 export function pendingKinds(schema: string): string {
   return `kinds AS (
         SELECT min(kind) AS kind FROM ${schema}.timeout WHERE state = 'pending'
