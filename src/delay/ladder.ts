@@ -221,10 +221,7 @@ export interface LadderOptions {
 }
 
 /** A ladder's resolved dimensions, and the values that follow from them. */
-interface LadderShape {
-  readonly base: number;
-  readonly unitMs: number;
-  readonly queueType: QueueType;
+interface LadderShape extends Required<Omit<LadderOptions, 'horizonMs'>> {
   /** Number of levels: digit positions 0 to levels − 1. */
   readonly levels: number;
   /** The largest value of the top level. The levels below have base − 1. */

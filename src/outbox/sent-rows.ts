@@ -173,14 +173,9 @@ export class LateRows {
 /** Interval for each cause, so that a broker that refuses everything does not fill the log. */
 const REPEAT_MS = 60_000;
 
-interface Cause {
-  count: number;
-  saidAt: number;
-}
-
 /** Logs messages that were not confirmed: each cause at once, and then once a minute with their number. */
 export class PublishFailures {
-  private readonly causes = new Map<string, Cause>();
+  private readonly causes = new Map<string, { count: number; saidAt: number }>();
 
   constructor(
     private readonly logger: Logger,

@@ -5,15 +5,10 @@ import { InvalidOptionsError, withoutUndefined } from '../errors';
 import { type LogLevel, LOG_LEVELS } from '../operations';
 import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
 import { type RateLimitOptions, findApiKeyProblems, findOperatorKeyProblems } from '../api/http';
-import { DEFAULT_PREFIX, type QueueType } from '../rabbit';
+import { DEFAULT_PREFIX, type ResolvedRabbitOptions } from '../rabbit';
 import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
 
-interface BrokerConfig {
-  readonly urls: readonly string[];
-  readonly prefix: string;
-  readonly replyPrefixes: readonly string[];
-  readonly queueType: QueueType;
-}
+type BrokerConfig = Pick<ResolvedRabbitOptions, 'urls' | 'prefix' | 'replyPrefixes' | 'queueType'>;
 
 /** The configuration of the service; see docs/configuration.md. */
 export interface ServiceConfig {

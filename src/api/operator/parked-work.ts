@@ -62,14 +62,9 @@ export class BrokerMessages {
   }
 }
 
-interface Kept<T> {
-  readonly answer: Promise<T>;
-  readonly until: number;
-}
-
 /** Answers for several callers at once: one question within the time that an answer stays good, however many ask. */
 export class SharedAnswer<T> {
-  private readonly kept = new Map<string, Kept<T>>();
+  private readonly kept = new Map<string, { readonly answer: Promise<T>; readonly until: number }>();
 
   /** @param goodForMs how long an answer is given again, in milliseconds. */
   constructor(

@@ -127,11 +127,6 @@ function firstRsa(...readers: readonly (() => KeyObject)[]): KeyObject | undefin
 export type AlipayMethod =
   'alipay.trade.query' | 'alipay.trade.close' | 'alipay.trade.refund' | 'alipay.trade.fastpay.refund.query';
 
-interface GatewayOptions {
-  readonly gateway: string;
-  readonly timeoutMs: number;
-}
-
 /** Signed calls for one merchant. Trusts only answers that Alipay signed. */
 export class AlipayGateway {
   readonly appId: string;
@@ -140,7 +135,7 @@ export class AlipayGateway {
 
   constructor(
     merchant: ResolvedAlipayMerchant,
-    private readonly options: GatewayOptions,
+    private readonly options: Pick<ResolvedAlipayOptions, 'gateway' | 'timeoutMs'>,
     private readonly clock: Clock,
   ) {
     this.appId = merchant.appId;

@@ -3,6 +3,7 @@ import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
 import { type ResolvedSweepOptions } from '../model/timeouts-options';
 import { type TimeoutProcessor } from './timeout-processor';
+import { type NextWakeUp } from './timeout-settler';
 
 interface SweepDependencies {
   readonly processor: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
@@ -17,12 +18,6 @@ interface SweepDependencies {
   isPaused(): boolean;
   /** Called when a run has found timeouts that a wake-up should have brought; `count` tells how many still lack one. */
   missed(count: () => number): void;
-}
-
-interface Upcoming {
-  readonly key: string;
-  readonly generation: string;
-  readonly due_ms: number;
 }
 
 /** How often the sweep looks whether it has become the clock, and its interval while it is. */
@@ -115,7 +110,11 @@ export class Sweep {
   /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
   async takeUpcoming(): Promise<number> {
     const { processor, dataSource, upcomingSql } = this.deps;
-    const rows = await ownQuery<Upcoming[]>(dataSource, upcomingSql, [processor.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
+    const rows = await ownQuery<NextWakeUp[]>(dataSource, upcomingSql, [
+      processor.kind,
+      LOOK_AHEAD_MS,
+      LOOK_AHEAD_ROWS,
+    ]);
     for (const row of rows) this.take(row.key, row.generation, row.due_ms);
     return rows.length;
   }

@@ -22,6 +22,7 @@ import { TimeoutQueries } from '../scheduling/timeout-scheduler';
 import { DatabaseClock } from './due-buffer';
 import { WakeUpConsumer, TimeoutProcessor } from './timeout-processor';
 import { Sweep } from './sweep';
+import { type NextWakeUp } from './timeout-settler';
 
 /** What is due later, the sweep's look-ahead finds. */
 const SOON_MS = 2_000;
@@ -235,12 +236,6 @@ interface FirstDue extends TimeoutRef {
   readonly until: string;
 }
 
-interface DueRow {
-  readonly key: string;
-  readonly generation: string;
-  readonly due_ms: number;
-}
-
 /** More in one go means that a handler makes every timeout due again. */
 const MOST_PAGES = 10_000;
 
@@ -309,17 +304,17 @@ class DueRuns {
     return row?.ms ?? undefined;
   }
 
-  private async page(first: FirstDue): Promise<DueRow[]> {
+  private async page(first: FirstDue): Promise<NextWakeUp[]> {
     const endsAt = this.clock.monotonic() + LOCKED_MS;
     for (;;) {
-      const rows = await ownQuery<DueRow[]>(this.deps.dataSource, this.pageSql, [first.kind, first.until]);
+      const rows = await ownQuery<NextWakeUp[]>(this.deps.dataSource, this.pageSql, [first.kind, first.until]);
       if (rows.length > 0) return rows;
       if (this.clock.monotonic() > endsAt) throw new DueTimeoutLockedError(first, LOCKED_MS);
       await this.clock.sleep(LOOK_MS);
     }
   }
 
-  private async settle(kind: string, rows: readonly DueRow[]): Promise<void> {
+  private async settle(kind: string, rows: readonly NextWakeUp[]): Promise<void> {
     const processor = this.deps.processors.get(kind);
     if (!processor) throw new Error(`no handler of "${kind}"`);
     const finished = rows.map(

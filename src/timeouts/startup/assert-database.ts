@@ -33,16 +33,9 @@ export async function assertDatabase(options: ResolvedTimeoutsOptions): Promise<
   if (gaps !== undefined) logger.warn(gaps);
 }
 
-interface Settings {
-  readonly encoding: string;
-  readonly dates: string;
-  readonly user: string;
-  readonly database: string;
-}
-
 /** @throws UnsuitableDatabaseError if texts cannot be stored, or dates not read. */
 async function refuseUnsuitable(dataSource: DataSource): Promise<void> {
-  const [settings] = await ownQuery<Settings[]>(
+  const [settings] = await ownQuery<{ encoding: string; dates: string; user: string; database: string }[]>(
     dataSource,
     `SELECT current_setting('server_encoding') AS encoding, current_setting('DateStyle') AS dates,
             quote_ident(current_user) AS user, quote_ident(current_database()) AS database`,
