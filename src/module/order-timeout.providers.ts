@@ -6,7 +6,7 @@ import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS,
 import { judgeCommand, PlaceCommand } from '../api/amqp';
 import { API_KEYS, OperatorKeys, OperatorSessions, RateLimits, UnmatchedScope } from '../api/http';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
-import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
+import { CommandHandlers, RabbitClient, RabbitServer } from '../rabbit';
 import { isDatabaseWritable } from '../database';
 import {
   RESOLVED_TIMEOUTS_OPTIONS,
@@ -70,7 +70,8 @@ const commands: Provider = {
       handlers: new CommandHandlers(discovery),
       concurrency: COMMAND_CONCURRENCY,
       prefetch: COMMAND_PREFETCH,
-      judge,
+      // CommandErrorFilter knows the failures, so commands that used them up are already rejected when they get here.
+      judge: (error) => judgeCommand(error, 0),
       isReady: () => isDatabaseWritable(dataSource),
       keyOf: subjectOf,
     }),
@@ -87,11 +88,6 @@ const webhooks: Provider = {
     clock: Clock,
   ) => new Webhooks({ options, listeners, engine, scheduler, clock }),
 };
-
-/** CommandErrorFilter knows the failures, so commands that used them up are already rejected when they get here. */
-function judge(error: unknown): Verdict {
-  return judgeCommand(error, 0);
-}
 
 /** The order id or the SKU of our commands. A host's commands may have none. */
 function subjectOf(body: unknown): string | undefined {

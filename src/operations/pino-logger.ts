@@ -11,7 +11,8 @@ export class PinoLogger implements LoggerService {
   private readonly pino: Logger;
 
   constructor(level: LogLevel, destination?: DestinationStream) {
-    const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: nameOfLevel } };
+    const formatters = { level: (label: string) => ({ level: label }) };
+    const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters };
     this.pino = destination ? pino(options, destination) : pino(options);
   }
 
@@ -54,8 +55,4 @@ export class PinoLogger implements LoggerService {
     else if (typeof message === 'string') this.pino[level](fields, message);
     else this.pino[level]({ ...fields, message });
   }
-}
-
-function nameOfLevel(label: string): { level: string } {
-  return { level: label };
 }

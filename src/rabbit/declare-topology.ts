@@ -103,17 +103,13 @@ function tell(model: ChannelModel, queue: string, error: unknown): void {
   if (told.has(model)) return;
   told.add(model);
   const { version } = (model.connection as { serverProperties?: { version?: string } }).serverProperties ?? {};
-  if (isWithoutDefaultLimit(version)) return;
+  // A queue without the argument has no limit up to 3.13, and a limit of 20 from 4.0 on.
+  if (/^[0-3]\./.test(version ?? '')) return;
   logger.warn(
     `the queue "${queue}" was declared with other arguments and is used as it is (${String(error)}). Unless a policy sets its ` +
       `delivery-limit, RabbitMQ ${version} deletes messages that were read and put back 20 times; docs/runbook.md, ` +
       '"Parked messages", has the policy',
   );
-}
-
-/** A queue without the argument has no limit up to 3.13, and a limit of 20 from 4.0 on. */
-function isWithoutDefaultLimit(version = ''): boolean {
-  return /^[0-3]\./.test(version);
 }
 
 export interface BrokerObjects {

@@ -82,7 +82,9 @@ export class ReplySender {
   private async deliver(delivery: Delivery, reply: Reply): Promise<boolean> {
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
     for (;;) {
-      const [outcome = 'unknown'] = await this.publisher.publish([withId(reply)], NO_LONG_WAIT);
+      // The publisher tells returned messages apart by their ids.
+      const publication = { ...reply, messageId: uuidv7() };
+      const [outcome = 'unknown'] = await this.publisher.publish([publication], NO_LONG_WAIT);
       if (outcome === 'confirmed') return true;
       const isOver = outcome !== 'unknown' || this.clock.monotonic() >= endsAt;
       // Once its channel is lost, the command is delivered again, and is answered then.
@@ -117,11 +119,6 @@ function encode(answer: unknown): Buffer | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The publisher tells returned messages apart by their ids. */
-function withId(reply: Reply): Publication {
-  return { ...reply, messageId: uuidv7() };
 }
 
 function ignore(): void {}

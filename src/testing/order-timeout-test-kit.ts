@@ -149,7 +149,8 @@ export class OrderTimeoutTestKit {
 
   /** Deletes all orders, stock, timeouts, and events, and forgets what the scripted providers know. */
   async clear(): Promise<void> {
-    await emptyTables(this.options.dataSource, this.options.schema);
+    const { dataSource, schema } = this.options;
+    await ownTransaction(dataSource, (tx) => tx.query(emptySql(schema)), { lockMs: LOCK_MS });
     await this.events.clear();
     const providers = this.container.get(PaymentProviders, { strict: false });
     for (const name of providers.names()) this.payments(name).clear();
@@ -285,14 +286,9 @@ function shiftSql(schema: string, ms: number): string {
     END $$`;
 }
 
-/** Deletes all rows of our tables, except for what the migrations and the engine have recorded. */
-async function emptyTables(dataSource: DataSource, schema: string): Promise<void> {
-  await ownTransaction(dataSource, (tx) => tx.query(emptySql(schema)), { lockMs: LOCK_MS });
-}
-
 /**
- * TRUNCATE takes longer than deleting a few rows. Rows that refer to others go first. A guarded table keeps its rows unless
- * its triggers are off.
+ * Deletes all rows of our tables, except for what the migrations and the engine have recorded: TRUNCATE takes longer for a
+ * few. Rows that refer to others go first. A guarded table keeps its rows unless its triggers are off.
  */
 function emptySql(schema: string): string {
   return `

@@ -183,7 +183,8 @@ function interpret(params: Params, merchantAccount: string): Notification {
   if (status === 'WAIT_BUYER_PAY') return { type: 'IGNORED', reason: 'the buyer has not paid yet' };
   const evidence = pick(params, EVIDENCE_FIELDS);
   const isPaid = status === 'TRADE_SUCCESS' || status === 'TRADE_FINISHED';
-  const isClear = !REFUND_FIELDS.some((name) => params[name]) && !Object.values(params).some(isAmbiguous);
+  const isAmbiguous = Object.values(params).some((value) => AMBIGUOUS_VALUE.test(value));
+  const isClear = !REFUND_FIELDS.some((name) => params[name]) && !isAmbiguous;
   const payment = isPaid && isClear ? readPayment(params) : undefined;
   if (!payment) return { type: 'STATUS_CHANGED', reference, merchantAccount, evidence };
   return { type: 'PAID', ...payment, reference, merchantAccount, evidence };
@@ -195,10 +196,6 @@ function readPayment(params: Params) {
   const paidAt = fromBeijingTime(paidTime);
   if (!amount || !paidAt || !transactionId || (other ?? ALIPAY_CURRENCY) !== ALIPAY_CURRENCY) return undefined;
   return { amount, currency: ALIPAY_CURRENCY, paidAt, transactionId };
-}
-
-function isAmbiguous(value: string): boolean {
-  return AMBIGUOUS_VALUE.test(value);
 }
 
 function countParameters(body: Buffer): number {

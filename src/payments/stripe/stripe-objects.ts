@@ -325,7 +325,8 @@ export const REFUND_NUMBER = 'refundNumber';
 export function toRefundOutcome(refund: Refund, expected: ExpectedRefund): RefundOutcome {
   const mismatch = findMismatch(refund, expected);
   if (mismatch !== undefined) return untrusted(`Stripe's refund ${refund.id} has a different ${mismatch}`);
-  const evidence = refundEvidence(refund);
+  const { id, status, amount, currency } = refund;
+  const evidence = { refund: id, status, amount: String(amount), currency };
   switch (refund.status) {
     case 'succeeded':
       return { type: 'REFUNDED', refundId: refund.id, evidence };
@@ -345,10 +346,6 @@ function findMismatch(refund: Refund, expected: ExpectedRefund): string | undefi
   if (refund.amount !== expected.amount) return 'amount';
   if (refund.currency !== expected.currency) return 'currency';
   return refund.payment_intent === expected.paymentIntent ? undefined : 'payment intent';
-}
-
-function refundEvidence({ id, status, amount, currency }: Refund): PaymentEvidence {
-  return { refund: id, status, amount: String(amount), currency };
 }
 
 export interface Found<T> {

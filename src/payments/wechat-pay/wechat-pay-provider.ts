@@ -29,7 +29,7 @@ import {
   toPaid,
   transactionSchema,
 } from './map-answers';
-import { type WechatPayCall, WechatPayClient } from './wechat-pay-client';
+import { WechatPayClient } from './wechat-pay-client';
 import {
   type ResolvedWechatPayMerchant,
   resolveWechatPayOptions,
@@ -112,7 +112,8 @@ export class WechatPayProvider implements PaymentProvider {
     const outcome = toRefundOutcome(answer, request);
     if (outcome.type !== 'PENDING' && !isRefusal(answer)) return outcome;
     // WeChat Pay may repeat its answer to the first call, so a query tells the current state.
-    const found = await merchant.client.call(refundQuery(request), signal);
+    const path = `/v3/refund/domestic/refunds/${encodeURIComponent(request.refundNumber)}`;
+    const found = await merchant.client.call({ method: 'GET', path }, signal);
     if (found.type === 'UNKNOWN') return outcome.type === 'PENDING' ? outcome : found;
     if (outcome.type !== 'PENDING') return toRefusedRefundOutcome(answer, found, request);
     const standing = toRefundOutcome(found, request);
@@ -142,10 +143,6 @@ async function queryPayment(
 
 function pathOf({ reference }: PaymentAttemptRef): string {
   return `/v3/pay/transactions/out-trade-no/${encodeURIComponent(reference)}`;
-}
-
-function refundQuery({ refundNumber }: RefundRequest): WechatPayCall {
-  return { method: 'GET', path: `/v3/refund/domestic/refunds/${encodeURIComponent(refundNumber)}` };
 }
 
 /** Undefined if an amount would be rounded. */

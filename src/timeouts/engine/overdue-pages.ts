@@ -55,7 +55,8 @@ export class OverduePages {
     const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
     await this.settleSelection(selection, current, cause, current.from.key === '');
     const { rows, costMs } = selection;
-    const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
+    const end = rows.length === this.deps.pageSize ? rows.at(-1) : undefined;
+    const last = end && { at: end.cursor, key: end.key };
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
     return { rows: rows.length, next };
@@ -93,10 +94,6 @@ export class OverduePages {
       if (outcome.type === 'look-up') void this.deps.lookups.lookUp(due, lease, () => undefined);
     }
   }
-}
-
-function positionOf(row: OverdueRow | undefined): { at: string; key: string } | undefined {
-  return row && { at: row.cursor, key: row.key };
 }
 
 /** A locked row of a page, with its place in the index. */
