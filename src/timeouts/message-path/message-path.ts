@@ -53,6 +53,7 @@ const STUCK_MS = 120_000;
  * publishes these again when they may be lost.
  */
 export class MessagePath {
+  /** The log has always called it so. */
   private readonly logger = new Logger('PathWatch');
   private readonly switch: TransportSwitch;
   private readonly republication: WakeUpRepublisher;
