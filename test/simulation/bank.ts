@@ -6,6 +6,7 @@ import {
   type PaidOutcome,
 } from '../../src/payments';
 import { type Random } from '../model/random';
+import { type BankTraits } from './bank-traits';
 import { CURRENCY } from './habits';
 import { jsonOf, type Kernel } from './kernel';
 import { acting, real } from './virtual-time';
@@ -54,32 +55,6 @@ export interface Intent {
   readonly takesSeveral: boolean;
 }
 
-export interface BankTraits {
-  /** Share of calls that fail before anything is done, and after everything is. */
-  readonly failing: number;
-  readonly losing: number;
-  readonly pending: number;
-  readonly rejecting: number;
-  /** Of refunds that succeed, how many come back later. */
-  readonly returning: number;
-  /** Of payments, how many the buyer's own bank takes back. */
-  readonly disputing: number;
-  /** Of payments that a query finds open, how many are paid just after it. */
-  readonly racing: number;
-  /** Of payments just after a close, how many still come. */
-  readonly tardy: number;
-  /** How long a query may not know of a payment, milliseconds. */
-  readonly staleMs: number;
-  readonly accounts: readonly string[];
-  /** Of the payments for registered intents, how many are never told, and of how many is only told that something changed. */
-  readonly mute: number;
-  readonly vague: number;
-  /** What it is asked to offer expires. */
-  readonly expiring: boolean;
-  /** It shows codes, and does not know of them before a buyer scans them. Then they have to expire. */
-  readonly scanned: boolean;
-}
-
 /** A payment link, as the shop has it from the bank. */
 export interface Link {
   readonly reference: string;
@@ -109,6 +84,8 @@ export class Bank {
   readonly payments: BankPayment[] = [];
   readonly intents = new Map<string, Intent>();
   isCalm = false;
+  /** What it is about to do or to tell. */
+  busy = 0;
   private ids = 0;
 
   constructor(
@@ -123,7 +100,7 @@ export class Bank {
     const known = this.intentOf(link);
     if (known) return known;
     const times = { openedAt: this.kernel.time.now, expiresAt: expires.timeExpire?.getTime() ?? Infinity };
-    const what = { ...link, orderId, amount, isRegistered, takesSeveral: this.random.chance(0.2) };
+    const what = { ...link, orderId, amount, isRegistered, takesSeveral: this.random.chance(this.traits.several) };
     const intent = { ...what, ...times, isScanned: !this.traits.scanned };
     this.intents.set(keyOf(link), intent);
     return intent;
@@ -176,9 +153,14 @@ export class Bank {
     };
     this.payments.push(payment);
     this.kernel.say(`the buyer pays ${amount} ${currency} for ${nameOf(link)} (${transactionId})`);
-    void this.tellOf(intent, transactionId);
-    if (this.random.chance(this.traits.disputing)) void this.dispute(payment);
+    this.begin(this.tellOf(intent, transactionId));
+    if (this.random.chance(this.traits.disputing)) this.begin(this.dispute(payment));
     return payment;
+  }
+
+  private begin(work: Promise<void>): void {
+    this.busy += 1;
+    void work.finally(() => (this.busy -= 1));
   }
 
   /** The confirmation of a close may be early: what a buyer had begun then still comes. */
@@ -224,7 +206,7 @@ export class Bank {
   tellAgain(): void {
     const again = this.payments.filter(() => this.random.chance(0.5));
     for (const { transactionId, isDisputed } of again)
-      void this.tell({ type: isDisputed ? 'CHARGEBACK' : 'PAID', transactionId });
+      this.begin(this.tell({ type: isDisputed ? 'CHARGEBACK' : 'PAID', transactionId }));
   }
 
   adapter(): PaymentProvider {
@@ -330,7 +312,8 @@ export class Bank {
     refund.status = 'REFUNDED';
     payment.refunded += refund.amount;
     // The bank goes on if whoever asked dies.
-    if (!this.isCalm && this.random.chance(this.traits.returning)) acting.exit(() => void this.return(payment, refund));
+    if (!this.isCalm && this.random.chance(this.traits.returning))
+      acting.exit(() => this.begin(this.return(payment, refund)));
   }
 
   /** The account of the buyer does not exist any more. */
@@ -345,7 +328,7 @@ export class Bank {
   }
 
   private async dispute(payment: BankPayment): Promise<void> {
-    await this.kernel.sleep(this.random.between(SECOND, 90 * SECOND));
+    await this.kernel.sleep(this.random.between(SECOND, 60 * SECOND));
     // Of several payments under one reference, the notification would not say which.
     const isTheOnly = this.paymentsOf(payment).length === 1;
     if (this.isCalm || !isTheOnly || payment.refunds.size > 0 || payment.refunded > 0n) return;

@@ -10,6 +10,9 @@ interface Step {
   readonly run: () => Promise<void> | void;
 }
 
+/** No loop looks more often. */
+const POLL_MS = 500;
+
 /** What a world is made of. */
 export interface KernelOptions {
   readonly seed: number;
@@ -36,7 +39,7 @@ export class Kernel {
 
   private constructor(options: KernelOptions) {
     this.random = new Random(options.seed);
-    this.time = new VirtualTime(options.startMs, () => Math.floor(this.lateMs * this.random.next()));
+    this.time = new VirtualTime(options.startMs, (ms) => this.lateness(ms));
     this.sessions = new Sessions(this.time, (line) => this.say(line));
   }
 
@@ -86,6 +89,12 @@ export class Kernel {
 
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.time.after(ms, resolve));
+  }
+
+  /** Polls are very late, so that hours in which nothing happens cost little. Short waits are mostly on time. */
+  private lateness(ms: number): number {
+    const isLate = ms >= POLL_MS || this.random.chance(0.1);
+    return Math.floor((isLate ? this.lateMs : 0) * this.random.next());
   }
 
   /** Runs until nothing can happen before `untilMs`. @throws Error after too many steps. */

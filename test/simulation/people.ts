@@ -18,7 +18,7 @@ export class People {
     private readonly stage: Stage,
     private readonly bank: Bank,
   ) {
-    this.orders = stage.random.between(4, 7);
+    this.orders = stage.random.pick([3, 1], [3, 2], [2, 3], [1, 6]);
     this.shop = new Shop(stage, bank, this.orders);
   }
 
@@ -26,9 +26,8 @@ export class People {
     const { stage, shop, orders } = this;
     stage.send(() => deliverStock(stage));
     for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
-    if (stage.random.chance(stage.habits.operators)) stage.send(() => new Operator(stage, this.bank, orders).work());
-    if (stage.random.chance(0.3))
-      stage.send(() => new Host(stage, this.bank).hold(`o${stage.random.between(1, orders)}`));
+    if (stage.habits.operators) stage.send(() => new Operator(stage, this.bank, orders).work());
+    if (stage.habits.held) stage.send(() => new Host(stage, this.bank).hold(`o${stage.random.between(1, orders)}`));
   }
 
   /** When much is forgotten: what was said is said again, and references are used again. */
@@ -37,7 +36,7 @@ export class People {
     bank.tellAgain();
     shop.reportAgain();
     if (stage.random.chance(0.5)) stage.send(() => shop.sell('n1', `o${stage.random.between(1, orders)}-r1`));
-    if (stage.random.chance(stage.habits.operators)) stage.send(() => new Operator(stage, bank, orders).work());
+    if (stage.habits.operators) stage.send(() => new Operator(stage, bank, orders).work());
   }
 }
 
@@ -77,10 +76,10 @@ class Shop {
   }
 
   private draw(id: string): NewOrder {
-    const { random } = this.stage;
+    const { random, habits } = this.stage;
     const lines = random.chance(0.7) ? [{ sku: 'A', quantity: random.between(1, 2), unitAmount: PRICE }] : [];
     const merchantId = random.pick([3, 'default'], [1, 'other']);
-    return { id, merchantId, amount: PRICE, currency: CURRENCY, lines, autoClose: !random.chance(0.1) };
+    return { id, merchantId, amount: PRICE, currency: CURRENCY, lines, autoClose: !random.chance(habits.manual) };
   }
 
   /** Some shops number their payments anew in each account. */

@@ -7,6 +7,7 @@ import { type BankPayment } from './bank';
 import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
+import { type Swarm } from './swarm';
 
 const SECOND = 1_000;
 
@@ -50,11 +51,12 @@ export class Stage {
   constructor(
     readonly kernel: Kernel,
     random: Random,
+    readonly swarm: Swarm,
     private readonly seed: number,
     private readonly absent: readonly string[],
   ) {
     this.director = { name: '', random, followers: 0 };
-    this.habits = drawHabits(random);
+    this.habits = drawHabits(swarm);
   }
 
   /** Everybody draws alone, so that the others do the same without him. */

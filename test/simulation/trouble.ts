@@ -3,6 +3,7 @@ import { type Kernel } from './kernel';
 import { host } from './listener';
 import { CONNECT, type Fate } from './sessions';
 import { type SimulatedBroker } from './simulated-broker';
+import { type Swarm } from './swarm';
 
 const SECOND = 1_000;
 
@@ -41,13 +42,14 @@ export class Trouble {
   constructor(
     private readonly kernel: Kernel,
     private readonly random: Random,
+    swarm: Swarm,
     private readonly broker: SimulatedBroker,
   ) {
-    this.conflicts = random.pick([3, 0], [1, 0.002], [1, 0.02]);
-    this.cuts = random.pick([3, 0], [1, 0.001], [1, 0.01]);
-    this.losing = random.pick([3, 0], [1, 0.1], [1, 0.5]);
-    this.breaking = random.pick([3, 0], [1, 0.02]);
-    this.failing = random.pick([3, 0], [1, 0.1]);
+    this.conflicts = swarm.draw(0, [1, 0.002], [1, 0.02]);
+    this.cuts = swarm.draw(0, [1, 0.001], [1, 0.01]);
+    this.losing = swarm.draw(0, [1, 0.1], [1, 0.5]);
+    this.breaking = swarm.draw(0, [1, 0.02]);
+    this.failing = swarm.draw(0, [1, 0.1]);
     kernel.sessions.fateOf = (text) => this.fateOf(text);
   }
 

@@ -37,18 +37,19 @@ interface PendingTimer {
 
 /** Takes the place of the process's clocks and timers. It stands still until somebody moves it. */
 export class VirtualTime {
+  /** Timers fire at its multiples, milliseconds: what happens at one instant can happen at the same time. */
+  gridMs = 1;
   private readonly timers = new Map<number, PendingTimer>();
   private ids = 0;
   private readonly startedAt: number;
 
   /**
    * @param current epoch milliseconds
-   * @param lateness how late a timer of an instance fires. A busy process is late, and hours in which nothing happens cost
-   *   nothing then.
+   * @param lateness how late a timer of an instance fires, by what it waits for. A busy process is late.
    */
   constructor(
     private current: number,
-    private readonly lateness: () => number,
+    private readonly lateness: (ms: number) => number,
   ) {
     this.startedAt = current;
   }
@@ -74,7 +75,7 @@ export class VirtualTime {
     const timer = random.oneOf(due);
     if (!timer) return undefined;
     if (timer.everyMs === undefined) this.timers.delete(timer.id);
-    else timer.at = this.current + timer.everyMs + (timer.actor ? this.lateness() : 0);
+    else timer.at = this.instantIn(timer.everyMs, timer.actor);
     return () => (timer.actor ? acting.run(timer.actor, timer.run) : timer.run());
   }
 
@@ -82,9 +83,14 @@ export class VirtualTime {
     const id = ++this.ids;
     const actor = acting.getStore();
     if (actor && !actor.isAlive) return id;
-    const at = this.current + Math.max(ms, 0) + (actor ? this.lateness() : 0);
+    const at = this.instantIn(Math.max(ms, 0), actor);
     this.timers.set(id, { id, at, actor, everyMs, run });
     return id;
+  }
+
+  private instantIn(ms: number, actor: Actor | undefined): number {
+    const at = this.current + ms + (actor ? this.lateness(ms) : 0);
+    return Math.ceil(at / this.gridMs) * this.gridMs;
   }
 
   cancel(id: number): void {

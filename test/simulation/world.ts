@@ -3,6 +3,7 @@ import { present } from '../../src/errors';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { Random } from '../model/random';
 import { Bank } from './bank';
+import { drawTraits } from './bank-traits';
 import { checkWorld } from './check-world';
 import { Instance } from './instance';
 import { jsonOf, Kernel } from './kernel';
@@ -11,6 +12,7 @@ import { People } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
 import { Stage } from './stage';
+import { Swarm } from './swarm';
 import { Trouble } from './trouble';
 
 /** When every world begins, epoch milliseconds. */
@@ -21,8 +23,11 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** People act and things break for so long. Then the world is calm, and all that can be decided is decided. */
-const ACTIVE_MS = 100 * SECOND;
+/** People act and things break for so long at most. Then the world is calm, and all that can be decided is decided. */
+const ACTIVE_MS = MINUTE;
+
+/** Of what is due later, nothing is of interest before the world is calm. */
+const SOON_MS = 20 * SECOND;
 
 const CALM_MS = 18 * MINUTE;
 
@@ -66,6 +71,7 @@ export async function playWorld(seed: number, place: Place, absent: readonly str
 class World {
   readonly stage: Stage;
   private readonly random: Random;
+  private readonly swarm: Swarm;
   private readonly broker: SimulatedBroker;
   private readonly bank: Bank;
   private readonly people: People;
@@ -74,6 +80,11 @@ class World {
   private readonly options: OrderTimeoutOptions;
   /** Of the instances, the share that has the bank. */
   private readonly knowing: number;
+  /** Clocks of machines are apart; deployments change the policies; instances crash or stand still; servers are away. */
+  private readonly isSkewed: boolean;
+  private readonly isChanging: boolean;
+  private readonly isBreaking: boolean;
+  private readonly isStriking: boolean;
   private started = 0;
 
   constructor(
@@ -83,41 +94,30 @@ class World {
     absent: readonly string[],
   ) {
     const random = (this.random = new Random(seed + 1));
-    this.stage = new Stage(kernel, random, seed, absent);
+    const swarm = (this.swarm = new Swarm(random));
+    this.stage = new Stage(kernel, random, swarm, seed, absent);
     this.broker = new SimulatedBroker(kernel, random.chance(0.5));
-    this.trouble = new Trouble(kernel, random, this.broker);
-    const isTroubled = random.chance(0.5);
-    const traits = {
-      failing: isTroubled ? 0.2 : 0,
-      losing: isTroubled ? random.pick([2, 0.1], [1, 0.4]) : 0,
-      pending: 0.3,
-      rejecting: 0.1,
-      returning: random.pick([3, 0], [1, 0.3]),
-      disputing: random.pick([3, 0], [1, 0.2]),
-      tardy: random.pick([2, 0], [1, 0.7]),
-      racing: random.pick([2, 0], [1, 0.3]),
-      staleMs: random.pick([3, 0], [1, 3 * SECOND]),
-      mute: random.pick([3, 0], [1, 0.3]),
-      vague: random.pick([3, 0], [1, 0.5]),
-      expiring: random.chance(0.5),
-      scanned: random.chance(0.25),
-      accounts: random.pick<string[]>([2, []], [1, ['main', 'other']]),
-    };
-    this.bank = new Bank(kernel, random, traits, (body) => this.notify(body));
+    this.trouble = new Trouble(kernel, random, swarm, this.broker);
+    this.bank = new Bank(kernel, random, drawTraits(swarm), (body) => this.notify(body));
     this.people = new People(this.stage, this.bank);
     this.policies = this.drawPolicies();
     this.options = this.drawOptions();
-    this.knowing = new Random(seed + 2).pick([3, 0.9], [1, 0.5]);
+    this.isSkewed = swarm.has();
+    this.isChanging = swarm.has();
+    this.isBreaking = swarm.has();
+    this.isStriking = swarm.has();
+    this.knowing = swarm.draw(1, [1, 0.9], [1, 0.5]);
   }
 
   async play(): Promise<readonly string[]> {
     const { kernel, random, people } = this;
     this.broker.install();
+    kernel.time.gridMs = random.pick([1, 1], [2, 500], [2, 2 * SECOND]);
     for (let instances = random.pick([4, 1], [2, 2], [1, 3]); instances > 0; instances--) this.start();
-    await kernel.run(START_MS + 5 * SECOND);
+    await this.untilSomebodyAnswers();
     await this.act(() => people.send());
     const problems = await this.check();
-    if (problems.length > 0 || !random.chance(0.3)) return problems;
+    if (problems.length > 0 || !random.chance(0.15)) return problems;
     await this.letDaysPass();
     await this.act(() => people.sendAgain());
     return this.check();
@@ -131,14 +131,17 @@ class World {
   private async act(send: () => void): Promise<void> {
     const { kernel, random, stage } = this;
     const untilMs = kernel.time.now + ACTIVE_MS;
-    kernel.lateMs = random.pick([1, 5], [2, 20], [2, 40]) * SECOND;
+    kernel.lateMs = random.pick([1, 5], [3, 20], [3, 60]) * SECOND;
     this.bank.isCalm = false;
     this.trouble.begin();
     send();
-    if (random.chance(0.4)) stage.send(() => this.breakThings());
-    if (random.chance(0.4)) stage.send(() => this.strike());
-    await kernel.run(untilMs);
-    if (random.chance(0.15)) await this.sleepForADay();
+    if (this.isBreaking) stage.send(() => this.breakThings());
+    if (this.isStriking) stage.send(() => this.strike());
+    while (kernel.time.now < untilMs) {
+      await kernel.run(kernel.time.now + 5 * SECOND);
+      if (!this.isBusy && (await this.nextDue()) > kernel.time.now + SOON_MS) break;
+    }
+    if (random.chance(0.05)) await this.sleepForADay();
     await this.calmDown();
   }
 
@@ -171,9 +174,11 @@ class World {
   /** What an operator reads when all is calm. */
   private async read(): Promise<readonly UnmatchedPayment[]> {
     const { kernel, stage } = this;
-    const list = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }));
-    await kernel.run(kernel.time.now + MINUTE);
-    return present(await list, 'what an operator reads');
+    let list: readonly UnmatchedPayment[] | undefined;
+    const read = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }));
+    void read.then((rows) => (list = rows));
+    for (let seconds = 0; seconds < 60 && !list; seconds++) await kernel.run(kernel.time.now + SECOND);
+    return present(list, 'what an operator reads');
   }
 
   private async calmDown(): Promise<void> {
@@ -185,11 +190,21 @@ class World {
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
     for (const instance of stage.instances) if (!instance.knowsBank) instance.crash();
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start(false);
-    const fromMs = kernel.time.now;
-    for (let ms = 2 * MINUTE; ms <= CALM_MS; ms += 3 * MINUTE) {
-      await kernel.run(fromMs + ms);
-      if (stage.busy === 0 && (await this.isDecided())) return;
+    const untilMs = kernel.time.now + CALM_MS;
+    while (kernel.time.now < untilMs) {
+      const dueMs = await this.nextDue();
+      if (dueMs === Infinity && !this.isBusy) return;
+      // Until something is due, polls would find nothing.
+      kernel.lateMs = Math.min(Math.max(dueMs - kernel.time.now, MINUTE / 2), 2 * MINUTE);
+      await kernel.run(kernel.time.now + kernel.lateMs + SECOND);
     }
+  }
+
+  /** When the service starts, nothing is due. */
+  private async untilSomebodyAnswers(): Promise<void> {
+    const { kernel, stage } = this;
+    kernel.lateMs = MINUTE;
+    for (let tries = 0; tries < 60 && !stage.someone; tries++) await kernel.run(kernel.time.now + SECOND);
   }
 
   /** Until everything is purged that may be. Timers are very late meanwhile, so that it costs little. */
@@ -198,27 +213,32 @@ class World {
     kernel.say('days pass');
     kernel.lateMs = 20 * HOUR;
     await kernel.run(kernel.time.now + 3 * DAY);
-    kernel.lateMs = SECOND;
     for (const instance of stage.instances) instance.crash();
     this.start(false);
-    await kernel.run(kernel.time.now + 5 * SECOND);
+    await this.untilSomebodyAnswers();
   }
 
-  private async isDecided(): Promise<boolean> {
-    const [left] = await this.kernel.query<{ rows: number }>(`
-      SELECT (SELECT count(*) FROM order_timeout.timeout WHERE state = 'pending')::int
-             + (SELECT count(*) FROM order_timeout.outbox)::int AS rows`);
-    return left?.rows === 0;
+  private get isBusy(): boolean {
+    return this.stage.busy > 0 || this.bank.busy > 0;
+  }
+
+  /** When the database has something to do, epoch milliseconds; Infinity: all is done. */
+  private async nextDue(): Promise<number> {
+    const [next] = await this.kernel.query<{ due: number | null }>(`
+      SELECT (extract(epoch FROM least(
+               (SELECT min(next_attempt_at) FROM order_timeout.timeout WHERE state = 'pending'),
+               (SELECT min(available_at) FROM order_timeout.outbox))) * 1000)::float8 AS due`);
+    return next?.due ?? Infinity;
   }
 
   /** @param mayDiffer from the others in its settings, as during a deployment */
   private start(mayDiffer = true): void {
     const { random, kernel } = this;
     const knowsBank = !mayDiffer || random.chance(this.knowing);
-    const skewMs = random.chance(0.2) ? random.between(-10 * MINUTE, 10 * MINUTE) : 0;
+    const skewMs = this.isSkewed && random.chance(0.5) ? random.between(-10 * MINUTE, 10 * MINUTE) : 0;
     const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank, skewMs);
     this.stage.instances.push(instance);
-    const orders = mayDiffer && random.chance(0.1) ? this.drawPolicies() : this.policies;
+    const orders = mayDiffer && this.isChanging && random.chance(0.5) ? this.drawPolicies() : this.policies;
     const database = { url: urlFor(instance, this.place.url), poolSize: random.between(2, 5) };
     const providers = knowsBank ? this.options.providers : [];
     kernel.say(
@@ -259,7 +279,7 @@ class World {
       surplusPayment: random.pick<'refund' | 'keep'>([2, 'refund'], [1, 'keep']),
       overpayment: random.pick<'refund-excess' | 'keep'>([1, 'refund-excess'], [1, 'keep']),
       partialPayment: random.pick<'refund-and-close' | 'park'>([2, 'refund-and-close'], [1, 'park']),
-      lateWatchOffsetsMs: [5 * SECOND, 3 * MINUTE],
+      lateWatchOffsetsMs: [5 * SECOND, MINUTE],
       reminderOffsetsMs: random.pick([3, []], [1, [10 * SECOND]]),
       unknownProviders: 'allow',
     };
@@ -279,7 +299,7 @@ class World {
   private async strike(): Promise<void> {
     for (let times = this.stage.random.between(1, 3); times > 0; times--) {
       await this.stage.pause(2, 60);
-      await this.trouble.strike();
+      if (!this.bank.isCalm) await this.trouble.strike();
     }
   }
 
@@ -288,6 +308,7 @@ class World {
     const { random } = stage;
     for (let times = random.between(1, 3); times > 0; times--) {
       await stage.pause(5, 50);
+      if (this.bank.isCalm) return;
       // In the middle of what it does.
       for (let steps = random.between(0, 40); steps > 0; steps--) await kernel.turn('time goes by');
       const victim = stage.someone;
