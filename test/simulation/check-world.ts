@@ -37,7 +37,7 @@ export async function checkWorld(
   );
   const past = await pastFacts(kernel);
   const timeouts = await kernel.query<StoredTimeout>(
-    'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout',
+    'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout ORDER BY kind, key',
   );
   return [
     ...endlessProblems(orders, timeouts, await unknownToBank(kernel, bank)),

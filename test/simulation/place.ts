@@ -8,8 +8,8 @@ import { KEEP_PAST } from './past';
 /** Where worlds are played, one after the other. */
 export interface Place {
   readonly url: string;
-  /** A new world has no orders. */
-  empty(): Promise<void>;
+  /** A new world has no orders. What PostgreSQL draws in it comes from the seed. */
+  empty(seed: number): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -33,12 +33,13 @@ export async function openPlace(name: string, startMs: number): Promise<Place> {
   await onServer(clockSql(startMs), url);
   await migrate(url);
   await onServer(KEEP_PAST, url);
-  return { url, drop, empty: () => onServer(EMPTY, url) };
+  await onServer(KEEP_STILL, url);
+  return { url, drop, empty: (seed) => onServer(`SELECT setval('sim.drawn', ${seed + 1}); ${EMPTY}`, url) };
 }
 
 /**
  * They stand before those of PostgreSQL in the search path. The time is a sequence, because every transaction sees the last
- * value of one. `sim.begun`: when the transaction began.
+ * value of one. `sim.begun`: when the transaction began. Ids and jitter are drawn by counting, for the same reason.
  */
 function clockSql(startMs: number): string {
   // Without FROM, PL/pgSQL evaluates it without a plan.
@@ -46,6 +47,11 @@ function clockSql(startMs: number): string {
   return `
     CREATE SCHEMA sim;
     ${HEARD};
+    CREATE SEQUENCE sim.drawn;
+    CREATE FUNCTION sim.gen_random_uuid() RETURNS uuid LANGUAGE sql VOLATILE AS $$
+      SELECT md5(nextval('sim.drawn'::regclass)::text)::uuid $$;
+    CREATE FUNCTION sim.random() RETURNS float8 LANGUAGE sql VOLATILE AS $$
+      SELECT ('x' || left(md5(nextval('sim.drawn'::regclass)::text), 8))::bit(32)::bigint / 4294967296.0::float8 $$;
     CREATE SEQUENCE sim.instant;
     SELECT setval('sim.instant', ${startMs});
     CREATE FUNCTION sim.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT ${instant} $$;
@@ -54,16 +60,21 @@ function clockSql(startMs: number): string {
       BEGIN IF begun <> '' THEN RETURN begun::timestamptz; END IF; RETURN ${instant}; END $$`;
 }
 
-/** History is append-only, but not for a replica. Of so few rows, DELETE is faster than TRUNCATE. */
-const EMPTY = `
+const TABLES = `
+  SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+   WHERE schemaname IN ('order_timeout', 'sim') AND tablename NOT LIKE '%migration%' AND tablename <> 'payment_name_key'`;
+
+/** Whether statistics change, and with them plans and the order of rows, does not depend on how fast the machine is. */
+const KEEP_STILL = `
   DO $$ DECLARE name text; BEGIN
+    FOR name IN ${TABLES} LOOP EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name); END LOOP;
+  END $$`;
+
+/** History is append-only, but not for a replica. After DELETE, rows would lie elsewhere than in a new table. */
+const EMPTY = `
+  DO $$ BEGIN
     SET LOCAL session_replication_role = replica;
-    FOR name IN SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
-                 WHERE schemaname = 'order_timeout' AND tablename NOT LIKE '%migration%'
-                       AND tablename <> 'payment_name_key'
-    LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
-    DELETE FROM sim.heard; DELETE FROM sim.past_order; DELETE FROM sim.past_attempt;
-    DELETE FROM sim.past_chargeback;
+    EXECUTE 'TRUNCATE ' || (SELECT string_agg(name, ', ') FROM (${TABLES}) t);
   END $$`;
 
 async function migrate(url: string): Promise<void> {

@@ -164,6 +164,9 @@ function dateAt(wall: () => number): DateConstructor {
 /** Draws for the world that is played. Whoever has taken one of the functions below keeps it from world to world. */
 let source: (() => Random) | undefined;
 
+/** Ids are sorted by time, and those of one millisecond are counted. Nothing is left of the last world. */
+let ids: V7Generator | undefined;
+
 /**
  * Ids and jitter come from the seed and the step, too: libraries that keep some for later do not change what follows.
  *
@@ -173,10 +176,12 @@ export function seedRandomness(seed: number, steps: () => number): void {
   if (!source) takeRandomness();
   let random = new Random(seed);
   let step = -1;
-  source = () => {
+  const draw = (): Random => {
     if (step !== steps()) random = new Random(seed + (step = steps()) * STEP);
     return random;
   };
+  source = draw;
+  ids = new V7Generator({ nextUint32: () => draw().between(0, 2 ** 32 - 1) });
 }
 
 /** Far from the next seed. */
@@ -192,9 +197,10 @@ function takeRandomness(): void {
   };
   const randomUUID = (): string => uuidOf(fill(Buffer.alloc(16)).toString('hex'));
   const randomBytes = (size: number): Buffer => fill(Buffer.alloc(size));
-  const ids = new V7Generator({ nextUint32: () => draw().between(0, 2 ** 32 - 1) });
   // The modules' own objects: an import is a copy of them.
-  Object.assign(createRequire(__filename)('uuidv7') as object, { uuidv7: () => ids.generate().toString() });
+  Object.assign(createRequire(__filename)('uuidv7') as object, {
+    uuidv7: () => present(ids, 'a world').generate().toString(),
+  });
   Object.assign(createRequire(__filename)('node:crypto') as object, { randomFillSync: fill, randomUUID, randomBytes });
   for (const [name, value] of Object.entries({ getRandomValues: fill, randomUUID }))
     Object.defineProperty(globalThis.crypto, name, { value, configurable: true });

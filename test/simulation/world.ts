@@ -51,7 +51,7 @@ export interface Story {
  * @param absent the people who do nothing in it
  */
 export async function playWorld(seed: number, place: Place, absent: readonly string[] = []): Promise<Story> {
-  await place.empty();
+  await place.empty(seed);
   delivered.clear();
   const kernel = await Kernel.open({ seed, startMs: START_MS, ...place });
   const world = new World(kernel, seed, place, absent);
@@ -167,7 +167,7 @@ class World {
   /** For whoever reads the story of a bad world. */
   private async tellTables(): Promise<void> {
     for (const table of ['orders', 'payment_attempt', 'unmatched_payment', 'refund', 'timeout'])
-      for (const row of await this.kernel.query(`SELECT * FROM order_timeout.${table}`))
+      for (const row of await this.kernel.query(`SELECT * FROM order_timeout.${table} t ORDER BY t::text`))
         this.kernel.say(`${table}: ${jsonOf(row)}`);
   }
 
