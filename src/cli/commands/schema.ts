@@ -216,20 +216,27 @@ async function makePlan(
   return { tables, work, broker: await findBrokerObjects(connection, topology, api) };
 }
 
-function refuse({ work, broker }: Plan): void {
+function refuse(plan: Plan): void {
+  const lost = lostBy(plan);
+  if (lost.length === 0) return;
+  throw new CommandRefusedError(`there are ${lost.join(', ')}; let the service finish and stop it, or give --force`);
+}
+
+/** What an uninstallation would lose, or take from running instances, and refuses because of it. */
+function lostBy({ work, broker }: Plan): string[] {
   const left = [
     [broker.consumers, 'consumers of running instances'],
     [work.timeouts, 'pending or parked timeouts'],
     [work.events, 'events that are not sent'],
     [broker.messages, 'waiting commands or parked messages'],
   ] as const;
-  const lost = left.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  if (lost.length === 0) return;
-  throw new CommandRefusedError(`there are ${lost.join(', ')}; let the service finish and stop it, or give --force`);
+  return left.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
 }
 
-function toReport({ tables, work, broker }: Plan, isDryRun: boolean): Report {
+function toReport(plan: Plan, isDryRun: boolean): Report {
+  const { tables, work, broker } = plan;
   const { queues, exchanges, isComplete } = broker;
+  const lost = isDryRun ? lostBy(plan) : [];
   const rows = [
     ...tables.ours.map(({ kind, name }) => [kind, name]),
     ...queues.map((name) => ['queue', name]),
@@ -238,6 +245,7 @@ function toReport({ tables, work, broker }: Plan, isDryRun: boolean): Report {
   const others = tables.others.map(({ kind, name }) => `${kind} ${name}`);
   const notes = [
     isDryRun ? `Would go. Nothing was changed. Open: ${work.timeouts} timeouts, ${work.events} events.\n` : 'Gone:\n',
+    ...(lost.length > 0 ? [`Refused without --force, because there are ${lost.join(', ')}.\n`] : []),
     ...(others.length > 0 ? [`The schema stays, because it has objects of others: ${others.join(', ')}\n`] : []),
     ...(isComplete ? [] : ['Without the management API, queues of earlier configurations are not found.\n']),
   ];
@@ -248,6 +256,7 @@ function toReport({ tables, work, broker }: Plan, isDryRun: boolean): Report {
     queues,
     exchanges,
     open: work,
+    refusedBecauseOf: lost,
     isComplete,
   };
   return { data, text: `${notes.join('')}\n${textTable(['what', 'name'], rows)}` };

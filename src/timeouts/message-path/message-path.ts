@@ -174,7 +174,10 @@ export class MessagePath {
   }
 
   private async drop(): Promise<boolean> {
-    if (!this.mayHaveUnneeded) return false;
+    // An instance that has a transport may still run beside this one.
+    const isTime = this.clock.monotonic() >= this.inspectAtMs;
+    if (isTime) this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
+    if (!isTime && !this.mayHaveUnneeded) return false;
     this.mayHaveUnneeded = await this.record.dropPage();
     return this.mayHaveUnneeded;
   }

@@ -1,6 +1,11 @@
+import { RabbitClient } from '../../../src/rabbit';
+import { MessagePath } from '../../../src/timeouts/message-path/message-path';
 import { EngineSettings, WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { PathRecord } from '../../../src/timeouts/message-path/transport-switch';
+import { resolveTimeoutsOptions } from '../../../src/timeouts/model/timeouts-options';
 import { createDatabase, type TestDatabase } from '../../support/database';
+import { ManualClock } from '../../support/manual-clock';
+import { until } from '../../support/until';
 
 describe('what wake-ups are handed to', () => {
   let database: TestDatabase;
@@ -61,5 +66,24 @@ describe('what wake-ups are handed to', () => {
     expect(await rows('wake-up')).toBe(25_000);
     expect([await record.dropPage(), await record.dropPage(), await record.dropPage()]).toEqual([true, true, false]);
     expect([await rows('wake-up'), await rows('event')]).toEqual([0, 10]);
+  });
+
+  it('is nothing, so what an older instance still writes beside this one is deleted as well', async () => {
+    const clock = new ManualClock();
+    const options = resolveTimeoutsOptions({ dataSource: database.dataSource, transport: 'none' });
+    const [client, observer] = [new RabbitClient(options.rabbit, clock), { transport: () => undefined } as never];
+    const path = new MessagePath({ client, options, observer, kinds: () => [], isConsumed: () => true }, clock);
+    path.start();
+    await until(async () => (await setting('delay-transport')) === 'none', 5_000);
+    const write = `INSERT INTO order_timeout.outbox (id, route, routing_key, body, available_at)
+                   VALUES (gen_random_uuid(), 'wake-up', 'a.kind', '{}', now() + interval '1 day')`;
+    for (let minute = 0; minute < 2; minute++) {
+      await database.dataSource.query(write);
+      await until(async () => {
+        await clock.pass(5_000);
+        return (await rows('wake-up')) === 0;
+      }, 10_000);
+    }
+    await path.stop();
   });
 });
