@@ -10,7 +10,6 @@ export {
 export {
   PLAN_BY_INDEX,
   PreparingClient,
-  areTablesFree,
   isDatabaseWritable,
   ownQuery,
   onOwnConnection,
@@ -18,8 +17,10 @@ export {
   UNREPLICATED,
   interceptQueries,
   type Send,
+  storableJson,
+  storableText,
 } from './own-connection';
-export { storableJson, storableText } from './storable';
+export { areTablesFree } from './tables-free';
 export {
   findSchemaNameProblems,
   validateSchemaName,

@@ -7,7 +7,6 @@ import { NoAnswerError, ReadOnlySessionError } from './errors';
 import {
   isDiskFull,
   isGivenUp,
-  isLockTimeout,
   isOutOfIds,
   isSchemaUnusable,
   isServerRefusing,
@@ -181,30 +180,6 @@ const inDoubt = new WeakSet<DataSource>();
 export async function assertCommits(dataSource: DataSource): Promise<void> {
   if (!inDoubt.has(dataSource) || (await canWrite(dataSource))) return;
   throw new NoAnswerError('commits wait for a synchronous standby, so nothing was written; bring it back');
-}
-
-/** A request waits twice as long. Below deadlock_timeout, so that nobody else is canceled for it. */
-const TABLE_LOCK_MS = 900;
-
-/**
- * False while another session keeps ours from writing to a table of this schema, as LOCK TABLE and CREATE INDEX do, and
- * while row-level security hides rows of one: an event that the relay does not see is never sent. Any other failure says
- * nothing of that. Never rejects.
- */
-export async function areTablesFree(dataSource: DataSource, schema: string): Promise<boolean> {
-  const hidden = `SELECT FROM pg_class WHERE relnamespace = '${schema}'::regnamespace AND row_security_active(oid) LIMIT 1`;
-  const lock = `
-    SET LOCAL lock_timeout = ${TABLE_LOCK_MS};
-    DO $$ BEGIN EXECUTE (
-      SELECT 'LOCK TABLE ' || string_agg(oid::regclass::text, ', ') || ' IN ROW EXCLUSIVE MODE' FROM pg_class
-       WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r' AND relname NOT LIKE '%migrations'); END $$`;
-  try {
-    if ((await ownQuery<object[]>(dataSource, hidden)).length > 0) return false;
-    await ownQuery(dataSource, lock);
-    return true;
-  } catch (error) {
-    return !isLockTimeout(error);
-  }
 }
 
 /** When a connection has last answered, and when a statement was sent to its server that was never answered; monotonic ms. */
@@ -383,6 +358,49 @@ function nameOf(text: string): string | undefined {
   const name = `order-timeout-${named++}`;
   names.set(text, name);
   return name;
+}
+
+/**
+ * JSON whose texts, keys included, PostgreSQL can hold. Evidence of an adapter may hold anything, and must not keep a
+ * payment from being booked: a bigint becomes text, and an object that holds itself is left out there.
+ */
+export function storableJson(value: unknown): string {
+  try {
+    const json = JSON.stringify(value);
+    // Nearly always: a replacer for every member costs six times as much.
+    return UNSTORABLE.test(json) ? cleanJson(value) : json;
+  } catch {
+    return cleanJson(value);
+  }
+}
+
+/** How JSON writes NUL and halves of emojis. */
+const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
+
+function cleanJson(value: unknown): string {
+  const above: { readonly original: object; readonly copy: unknown }[] = [];
+  return JSON.stringify(value, function (this: unknown, _key, part: unknown) {
+    while (above.length > 0 && above.at(-1)?.copy !== this) above.pop();
+    if (typeof part === 'string') return storableText(part);
+    if (typeof part === 'bigint') return String(part);
+    if (typeof part !== 'object' || part === null) return part;
+    if (above.some(({ original }) => original === part)) return undefined;
+    const copy = Array.isArray(part) ? part : withStorableKeys(part);
+    above.push({ original: part, copy });
+    return copy;
+  });
+}
+
+function withStorableKeys(part: object): object {
+  return Object.fromEntries(Object.entries(part).map(([key, member]) => [storableText(key), member]));
+}
+
+/**
+ * Text as PostgreSQL can hold it in text and jsonb: without NUL, and without half of an emoji where somebody cut it.
+ * What providers say goes into evidence, and one bad character must not keep a payment from being booked.
+ */
+export function storableText(text: string): string {
+  return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
 /** After that, work is tried again: only work shows whether the server takes it. */

@@ -178,9 +178,9 @@ function isBookedElse(row: UnmatchedRow, one: UnmatchedRow, attempts: readonly P
   return attempts.some((other) => isIts(other) && isBooked(other) && other.transactionId !== row.transactionId);
 }
 
-/** Whether the provider has stated both, and they are two payments. */
+/** Whether the provider, or reports, have stated both, and they are two payments. */
 function isOtherPayment(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): boolean {
-  if (known.source !== 'provider' || told.source !== 'provider') return false;
+  if (known.source !== told.source) return false;
   if (known.transactionId === null || told.transactionId === null) return false;
   return known.transactionId !== told.transactionId && told.transactionId !== told.reference;
 }

@@ -135,7 +135,7 @@ export class AlipayGateway {
 
   constructor(
     merchant: ResolvedAlipayMerchant,
-    private readonly options: Pick<ResolvedAlipayOptions, 'gateway' | 'timeoutMs'>,
+    private readonly options: { readonly gateway: string; readonly timeoutMs: number },
     private readonly clock: Clock,
   ) {
     this.appId = merchant.appId;

@@ -247,6 +247,7 @@ export class CallAbandonedError extends CodedError {
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 
+/** What an operator imposes on a provider. */
 export interface ProviderRestriction {
   /** Whether it must not be called. */
   readonly paused?: boolean;
@@ -306,6 +307,7 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.hasAccount?.(account) ?? true;
   }
 
+  /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
   }

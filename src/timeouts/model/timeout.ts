@@ -311,6 +311,7 @@ export function backoffMs(failures: number, random: number): number {
   return Math.round(base * (1 - JITTER + 2 * JITTER * random));
 }
 
+/** One timeout that a transaction has dealt with. */
 export interface SettledRow {
   readonly due: DueTimeout;
   readonly outcome: ResolvedOutcome;

@@ -45,6 +45,7 @@ interface SchedulerDependencies {
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void;
 }
 
+/** A timeout as it was scheduled. */
 export interface ScheduledTimeout extends TimeoutRef {
   readonly generation: string;
   readonly dueAt: Date;

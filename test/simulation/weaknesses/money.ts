@@ -89,8 +89,8 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/sql/keep-unmatched-money.ts',
-        "COALESCE(${row}.source = 'provider' AND ${other}.source = 'provider' AND",
-        "COALESCE(${row}.source = 'nobody' AND ${other}.source = 'provider' AND",
+        'COALESCE(${row}.source = ${other}.source AND',
+        "COALESCE(${row}.source = 'nobody' AND ${other}.source = 'nobody' AND",
       ),
     ],
   },

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { storableJson, storableText } from '../../../src/database/storable';
+import { storableJson, storableText } from '../../../src/database/own-connection';
 
 /** Any 16-bit units, halves of emojis and NUL among them. */
 const nasty = fc.string({
