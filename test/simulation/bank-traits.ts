@@ -35,7 +35,7 @@ export function drawTraits(swarm: Swarm): BankTraits {
   const share = (): number => swarm.draw(0, [1, 0.3], [1, 0.8]);
   const isTroubled = swarm.has();
   return {
-    failing: isTroubled ? 0.2 : 0,
+    failing: isTroubled ? swarm.draw(0.2, [1, 0.6]) : 0,
     losing: isTroubled ? swarm.draw(0.1, [1, 0.4]) : 0,
     pending: share(),
     rejecting: swarm.draw(0, [1, 0.1], [1, 0.5]),

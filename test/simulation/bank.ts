@@ -22,6 +22,8 @@ export interface BankPayment {
   readonly amount: bigint;
   readonly currency: string;
   readonly paidAt: number;
+  /** When the bank first said to the service that it is there. */
+  statedAt?: number;
   refunded: bigint;
   isDisputed?: boolean;
   /** A person has sent it back, outside of the service. */
@@ -256,7 +258,7 @@ export class Bank {
     const payments = this.paymentsOf(link).filter(({ paidAt }) => this.isCalm || now - paidAt >= this.traits.staleMs);
     // To the bank, a disputed payment is still one.
     const [payment] = payments.filter(({ amount, refunded, isDisputed }) => refunded < amount || isDisputed);
-    if (payment) return { type: 'PAID', ...this.paid(payment) };
+    if (payment) return { type: 'PAID', ...this.paid(this.stated(payment)) };
     if (payments.length > 0) return { type: 'REFUNDED' };
     const intent = this.intentOf(link);
     if (!intent?.isScanned) return { type: 'NOT_FOUND', providerNow: new Date(now) };
@@ -266,9 +268,15 @@ export class Bank {
     return { type: 'OPEN' };
   }
 
+  private stated(payment: BankPayment): BankPayment {
+    payment.statedAt ??= this.kernel.time.now;
+    return payment;
+  }
+
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
     const intent = this.intentOf(link);
-    if (this.paymentsOf(link).some(({ amount, refunded }) => refunded < amount)) return { type: 'PAID' };
+    const payment = this.paymentsOf(link).find(({ amount, refunded }) => refunded < amount);
+    if (payment && this.stated(payment)) return { type: 'PAID' };
     if (!intent?.isScanned) return { type: 'NOT_FOUND' };
     if (intent.closedAt !== undefined) return { type: 'ALREADY_CLOSED' };
     intent.closedAt = this.kernel.time.now;

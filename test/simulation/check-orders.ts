@@ -52,10 +52,16 @@ function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
   return closingReason === 'expired' && closingAt !== null && closingAt < expiresAt;
 }
 
-/** A buyer who has paid in full before the closing began has bought, if nobody has sent the money back meanwhile. */
-function unjustProblems({ id, status, closingAt }: OrderFacts, bank: Bank): string[] {
+/**
+ * A buyer who has paid in full before the closing began has bought, if nobody has sent the money back meanwhile. So has one
+ * whose payment the bank stated before the end, unless it came after a close.
+ */
+function unjustProblems({ id, status, closingAt, endedAt, closingReason }: OrderFacts, bank: Bank): string[] {
   if (!ENDED_UNPAID.includes(status)) return [];
-  const isInTime = ({ paidAt }: BankPayment): boolean => closingAt !== null && paidAt < closingAt;
+  const isClosed = (one: BankPayment): boolean => bank.intentOf(one)?.closedAt !== undefined;
+  const isStated = (one: BankPayment): boolean =>
+    closingReason === 'expired' && endedAt !== null && (one.statedAt ?? Infinity) <= endedAt && !isClosed(one);
+  const isInTime = (one: BankPayment): boolean => (closingAt !== null && one.paidAt < closingAt) || isStated(one);
   return wholePayments(id, bank)
     .filter(isInTime)
     .map(({ transactionId }) => `${id} is ${status}, and was paid in time (${transactionId})`);

@@ -97,17 +97,21 @@ const PASSING =
   /refused by the world|Connection terminated|connection is refused|the bank is not there|answer of the bank is lost/;
 
 /** What a shop was told is true, also after a crash. */
-async function toldProblems(kernel: Kernel, { registered, paid }: Stage): Promise<string[]> {
+async function toldProblems(kernel: Kernel, { registered, paid, canceled }: Stage): Promise<string[]> {
   const attempts = await kernel.query<{ reference: string }>(
     'SELECT reference FROM order_timeout.payment_attempt UNION SELECT reference FROM sim.past_attempt',
   );
-  const steps = await kernel.query<{ id: string }>(
-    "SELECT order_id AS id FROM order_timeout.order_history WHERE to_status = 'PAID' UNION SELECT id FROM sim.past_order",
+  const steps = await kernel.query<{ id: string; status: string }>(
+    'SELECT order_id AS id, to_status AS status FROM order_timeout.order_history',
   );
-  const [known, paidOnce] = [new Set(attempts.map(({ reference }) => reference)), new Set(steps.map(({ id }) => id))];
+  const gone = await kernel.query<{ id: string }>('SELECT id FROM sim.past_order');
+  const known = new Set(attempts.map(({ reference }) => reference));
+  const hasBeen = (one: string, what: string): boolean =>
+    gone.some(({ id }) => id === one) || steps.some(({ id, status }) => id === one && status === what);
   return [
     ...[...registered].filter((name) => !known.has(name)).map((name) => `${name} was registered and is not there`),
-    ...[...paid].filter((id) => !paidOnce.has(id)).map((id) => `${id} was paid and is not`),
+    ...[...paid].filter((id) => !hasBeen(id, 'PAID')).map((id) => `${id} was paid and is not`),
+    ...[...canceled].filter((id) => !hasBeen(id, 'CANCELLED')).map((id) => `${id} was canceled and is not`),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { type Random } from '../model/random';
 import { type Swarm, type Weights } from './swarm';
 
 export const PRICE = 100n;
@@ -9,12 +10,18 @@ export const CURRENCY = 'EUR';
 export interface Habits {
   /** Pieces of the only SKU. */
   readonly stock: number;
+  /** How long after the beginning orders come. */
+  readonly patience: number;
   /** Shares of orders: placed in a host's transaction, canceled, extended, looked up by their page, never closed by themselves. */
   readonly hosted: number;
+  /** How often the host's code fails. */
+  readonly failing: number;
   readonly canceled: number;
   readonly extended: number;
   readonly looked: number;
   readonly manual: number;
+  /** Of orders, the share that is paid before it is placed. */
+  readonly early: number;
   /** A host holds the rows of an order. */
   readonly held: boolean;
   readonly attempts: Weights<number>;
@@ -34,16 +41,20 @@ export interface Habits {
   readonly operators: boolean;
 }
 
-export function drawHabits(swarm: Swarm): Habits {
+export function drawHabits(random: Random, swarm: Swarm): Habits {
   const share = (): number => swarm.draw(0, [1, 0.3], [1, 0.8]);
+  const hosted = share();
   // prettier-ignore
   return {
     stock: swarm.draw(20, [1, 3], [1, 1]),
-    hosted: share(),
+    hosted,
+    failing: random.chance(hosted > 0 ? 0.5 : 0.1) ? random.pick([1, 0.1], [1, 0.4]) : 0,
     canceled: share(),
     extended: share(),
     looked: share(),
     manual: share(),
+    early: swarm.draw(0, [1, 0.5]),
+    patience: random.pick([1, 20], [1, 90]),
     held: swarm.has(),
     attempts: swarm.draw<Weights<number>>([[1, 1]], [1, [[2, 1], [1, 2]]], [1, [[1, 2], [1, 3]]]),
     registers: swarm.draw<Habits['registers']>([[1, 'before']],
@@ -61,7 +72,7 @@ export function drawHabits(swarm: Swarm): Habits {
     ),
     foreign: share(),
     reported: share(),
-    mistaken: share(),
+    mistaken: random.pick([1, 0], [1, 0.3], [1, 0.7]),
     operators: swarm.has(),
   };
 }

@@ -1,3 +1,4 @@
+import { type INestApplicationContext } from '@nestjs/common';
 import { Inventory, type NewAttempt, type NewOrder, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
@@ -61,8 +62,9 @@ class Shop {
   async sell(id: string, reference?: string): Promise<void> {
     const { stage } = this;
     const { random, habits } = stage;
-    await stage.pause(0, 20);
+    await stage.pause(0, habits.patience);
     const order = this.draw(id);
+    if (random.chance(habits.early)) await this.payEarly(id);
     const placed = random.chance(habits.hosted)
       ? await new Host(stage, this.bank).place(order)
       : await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
@@ -73,6 +75,15 @@ class Shop {
     if (random.chance(habits.canceled)) stage.send(() => this.cancel(id));
     if (random.chance(habits.extended)) stage.send(() => this.extend(id));
     if (random.chance(habits.looked)) stage.send(() => this.look(id));
+  }
+
+  /** The shop has a payment, and then the order for it. */
+  private async payEarly(id: string): Promise<void> {
+    const link = { account: this.bank.defaultAccount, reference: `${id}-e` };
+    this.bank.open(link, id, PRICE, false);
+    const payment = await this.pay(link);
+    if (payment) this.stage.send(() => this.report(id, payment));
+    await this.stage.pause(0, 20);
   }
 
   private draw(id: string): NewOrder {
@@ -86,7 +97,7 @@ class Shop {
   private drawLink(orderId: string, number: number, reference?: string): Link {
     const account = this.bank.drawAccount();
     if (reference !== undefined) return { account, reference };
-    const isShared = account !== null && this.stage.random.chance(0.3);
+    const isShared = account !== null && this.stage.random.chance(0.5);
     return { account, reference: isShared ? `shared-r${number}` : `${orderId}-r${number}` };
   }
 
@@ -148,14 +159,15 @@ class Shop {
     const { random, habits } = stage;
     const { transactionId, amount } = payment;
     const currency = random.pick([8, payment.currency], [1, CURRENCY]);
-    const other = `o${random.between(1, this.orders)}`;
+    // The last one is of nobody.
+    const other = `o${random.between(1, this.orders + 1)}`;
     const told = {
       orderId: random.chance(habits.mistaken) ? other : orderId,
       reference: random.pick([12, reference], [1, `${other}-r1`], [1, `made-up-${random.between(1, 3)}`]),
       ...random.pick<{ transactionId?: string }>(
         [6, { transactionId }],
         [4, {}],
-        [1, { transactionId: `book-${orderId}` }],
+        [2, { transactionId: `book-${orderId}` }],
       ),
     };
     const stated = random.pick([8, amount], [1, PRICE], [1, PRICE / 2n]);
@@ -179,7 +191,8 @@ class Shop {
 
   private async cancel(orderId: string): Promise<void> {
     await this.stage.pause(0, 60);
-    await this.stage.ask(`a buyer cancels ${orderId}`, (orders) => orders.cancel({ orderId }));
+    const result = await this.stage.ask(`a buyer cancels ${orderId}`, (orders) => orders.cancel({ orderId }));
+    if (result?.outcome === 'cancelled') this.stage.canceled.add(orderId);
   }
 
   private async extend(orderId: string): Promise<void> {
@@ -206,27 +219,32 @@ class Operator {
   async work(): Promise<void> {
     const { stage } = this;
     const { random } = stage;
-    for (let acts = random.between(1, 6); acts > 0; acts--) {
-      await stage.pause(5, 40);
-      const rows = (await stage.ask('an operator looks', (orders) => orders.unmatched.list())) ?? [];
+    const favorites = [this.drawAct(), this.drawAct(), this.drawAct()];
+    for (let acts = random.between(1, 8); acts > 0; acts--) {
+      await stage.pause(2, 30);
+      const rows = (await stage.ask('an operator looks', (orders) => orders.unmatched.list(), false)) ?? [];
       const row = random.oneOf(rows.filter(({ handling }) => handling === 'kept'));
-      const act = random.pick<Act>(
-        [3, (open) => this.settle(open)],
-        [1, (open) => this.refund(open)],
-        [1, (open, orderId) => this.assign(open, orderId)],
-        [1, (_open, orderId) => this.revive(orderId)],
-        [1, (_open, orderId) => this.close(orderId)],
-        [1, (_open, orderId) => this.erase(orderId)],
-        [1, () => this.replay()],
-        [1, () => this.reopen()],
-        [1, (open) => this.respond(open)],
-        [1, (open) => this.payBack(open)],
-        [1, () => this.pause()],
-      );
+      const act = random.oneOf(favorites) ?? this.drawAct();
       const orderId = row?.orderId ?? `o${random.between(1, this.orders)}`;
       stage.touched.add(orderId);
       await act(row, orderId);
     }
+  }
+
+  private drawAct(): Act {
+    return this.stage.random.pick<Act>(
+      [3, (open) => this.settle(open)],
+      [2, (open, orderId) => this.refund(open, orderId)],
+      [2, (open, orderId) => this.assign(open, orderId)],
+      [1, (_open, orderId) => this.revive(orderId)],
+      [1, (_open, orderId) => this.close(orderId)],
+      [1, (_open, orderId) => this.erase(orderId)],
+      [1, () => this.replay()],
+      [1, () => this.reopen()],
+      [1, (open) => this.respond(open)],
+      [1, (open) => this.payBack(open)],
+      [1, () => this.pause()],
+    );
   }
 
   /** First the money, then the word. Who hears that the money is needed after all recalls it. */
@@ -283,11 +301,11 @@ class Operator {
     if (one.wired && result?.outcome !== 'reopened') bank.wireAgain(one.wired);
   }
 
-  private async refund(row: UnmatchedPayment | undefined): Promise<void> {
+  private async refund(row: UnmatchedPayment | undefined, orderId: string): Promise<void> {
+    const reference = row?.reference ?? `${orderId}-r1`;
     // The bank's books show what the buyer's bank has taken.
-    if (!row?.orderId || this.bank.isTakenBack(row.reference)) return;
-    const { orderId, provider, reference } = row;
-    const refund = { orderId, provider, reference, reason: 'the buyer asked' };
+    if ((row && !row.orderId) || this.bank.isTakenBack(reference)) return;
+    const refund = { orderId, provider: this.bank.name, reference, reason: 'the buyer asked' };
     await this.stage.ask(`an operator refunds ${reference} of ${orderId}`, (orders) => orders.refund(refund));
   }
 
@@ -309,10 +327,11 @@ class Operator {
 
   /** Everything that no person has paid back. */
   private async replay(): Promise<void> {
-    await this.stage.ask('an operator replays what is parked', async (_orders, app) => {
+    const replay = async (_orders: unknown, app: INestApplicationContext): Promise<unknown> => {
       const parked = app.get(ParkedTimeouts);
       return parked.replay((await parked.list()).filter(({ kind }) => kind !== 'payment.refund'));
-    });
+    };
+    await this.stage.ask('an operator replays what is parked', replay, false);
   }
 
   private async pause(): Promise<void> {

@@ -55,6 +55,9 @@ export const CONNECT = 'connect';
 /** What may read the time, also by a default or a trigger. */
 const TIMED = /\b(?:now|clock_timestamp)\(|\b(?:INSERT|UPDATE|DELETE)\b/i;
 
+/** Locks of payments' names: which ones a payment has is known only step by step, so the service starts again. */
+const NAMES = /pg_advisory_xact_lock/;
+
 /** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
 const SUSPICIOUS_MS = 3;
 
@@ -62,6 +65,10 @@ const SUSPICIOUS_MS = 3;
 export class Sessions {
   /** How many statements were sent. */
   statements = 0;
+  /** How many of them have failed because of another transaction. */
+  conflicts = 0;
+  /** Where PostgreSQL has found locks in a circle. */
+  readonly deadlocks: string[] = [];
   /** Of each statement of an instance, before it is sent. */
   fateOf: (text: string) => Fate = () => undefined;
   private readonly all = new Set<Session>();
@@ -226,6 +233,11 @@ export class Sessions {
     return true;
   }
 
+  /** Some of the connections break. */
+  cut(isCut: () => boolean): void {
+    for (const { client } of [...this.all].filter(isCut)) connectedOf(client).connection.stream.destroy();
+  }
+
   /** PostgreSQL has ended all sessions of the actor before anything else happens. */
   drop(actor: Actor): void {
     for (const session of [...this.all].filter((one) => one.actor === actor)) {
@@ -257,9 +269,15 @@ export class Sessions {
   private deliver(statement: Statement): void {
     const { session, answer, label, settle } = statement;
     if (!answer) return;
+    if ('error' in answer) this.note(answer.error, label);
     session.inFlight = undefined;
     this.say(`${nameOf(session)}: ${label}${'error' in answer ? ` ! ${uncounted(answer.error.message)}` : ''}`);
     settle(answer);
+  }
+
+  private note(error: Error & { readonly code?: string }, label: string): void {
+    if (error.code === '40001' || error.code === '40P01') this.conflicts += 1;
+    if (error.message === 'deadlock detected' && !NAMES.test(label)) this.deadlocks.push(`a deadlock: ${label}`);
   }
 
   /** False: it waits for a lock. */

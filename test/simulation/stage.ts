@@ -14,6 +14,9 @@ const SECOND = 1_000;
 /** After so many tries, a second apart, people give up what they were about; a failure does not last for so long. */
 const TRIES = 400;
 
+/** A call fails if so many conflicts were in its way. */
+const CONFLICTS = 3;
+
 /** One for all worlds: Node.js asks each storage that there ever was at each promise. */
 const person = new AsyncLocalStorage<Person>();
 
@@ -29,9 +32,10 @@ export class Stage {
   readonly instances: Instance[] = [];
   /** What the shop has placed, by order. */
   readonly lines = new Map<string, readonly { readonly sku: string; readonly quantity: number }[]>();
-  /** What a shop was told: attempts that are registered, by reference, and orders that are paid. */
+  /** What a shop was told: attempts that are registered, by reference, and orders that are paid or canceled. */
   readonly registered = new Set<string>();
   readonly paid = new Set<string>();
+  readonly canceled = new Set<string>();
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly habits: Habits;
@@ -56,7 +60,7 @@ export class Stage {
     private readonly absent: readonly string[],
   ) {
     this.director = { name: '', random, followers: 0 };
-    this.habits = drawHabits(swarm);
+    this.habits = drawHabits(random, swarm);
   }
 
   /** Everybody draws alone, so that the others do the same without him. */
@@ -78,9 +82,22 @@ export class Stage {
     );
   }
 
+  /** A host locks what it likes, in any order. */
+  get hasHost(): boolean {
+    return this.habits.held || this.habits.hosted > 0;
+  }
+
   /** Waits for a drawn time. */
   pause(fromS: number, toS: number): Promise<void> {
     return this.kernel.sleep(this.random.between((fromS * SECOND) / 2, (toS * SECOND) / 2));
+  }
+
+  /** The service repeats what fails because of others, so a caller is told only of what fails again and again. */
+  private judge(what: string, error: unknown, began: number): void {
+    const { code } = error as { readonly code?: string };
+    const isConflict = code === '40001' || code === '40P01';
+    if (isConflict && this.kernel.sessions.conflicts < began + CONFLICTS)
+      this.mishaps.push(`${what}: nobody has tried again after ${(error as Error).message}`);
   }
 
   /** One of the instances that answer. */
@@ -88,13 +105,19 @@ export class Stage {
     return this.random.oneOf(this.instances.filter(({ answers }) => answers));
   }
 
-  /** Asks some instance, and others until one answers, as shops do. Undefined: none did. */
+  /**
+   * Asks some instance, and others until one answers, as shops do. Undefined: none did.
+   *
+   * @param isRepeated by the service itself, after a conflict, as all but reads are
+   */
   async ask<T>(
     what: string,
     work: (orders: Orders, app: INestApplicationContext) => Promise<T>,
+    isRepeated = true,
   ): Promise<T | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
       await this.kernel.turn(what);
+      const began = this.kernel.sessions.conflicts;
       try {
         const result = await this.someone?.request((app) => work(app.get(Orders), app));
         if (result !== undefined) {
@@ -103,6 +126,7 @@ export class Stage {
         }
       } catch (error) {
         this.kernel.say(`${what} failed: ${(error as Error).message}`);
+        if (isRepeated) this.judge(what, error, began);
       }
       await this.kernel.sleep(SECOND);
     }

@@ -36,8 +36,8 @@ export class Trouble {
   private readonly cuts: number;
   private readonly losing: number;
   private readonly breaking: number;
-  /** Of the host's listeners. */
-  private readonly failing: number;
+  /** What strikes. */
+  private readonly kind: 'cut' | 'absent' | 'refusal';
 
   constructor(
     private readonly kernel: Kernel,
@@ -49,25 +49,33 @@ export class Trouble {
     this.cuts = swarm.draw(0, [1, 0.001], [1, 0.01]);
     this.losing = swarm.draw(0, [1, 0.1], [1, 0.5]);
     this.breaking = swarm.draw(0, [1, 0.02]);
-    this.failing = swarm.draw(0, [1, 0.1]);
+    this.kind = random.pick([1, 'cut'], [1, 'absent'], [3, 'refusal']);
     kernel.sessions.fateOf = (text) => this.fateOf(text);
   }
 
-  begin(): void {
+  /** PostgreSQL refuses some of the work. */
+  get lasts(): boolean {
+    return this.refusal !== undefined;
+  }
+
+  /** @param failing how often code of the host fails, of 1 */
+  begin(failing: number): void {
     this.isOver = false;
     Object.assign(this.broker, { losing: this.losing, breaking: this.breaking });
-    host.failing = this.failing;
+    host.failing = failing;
   }
 
   /** Something breaks for a while. */
   async strike(): Promise<void> {
     const { random, broker, kernel } = this;
     // Longer than it takes until a failure of the work is parked, or shorter.
-    const ms = random.pick([3, random.between(SECOND, 30 * SECOND)], [1, 90 * SECOND]);
-    const kind = random.pick([2, 'cut'], [1, 'absent'], [2, 'refusal']);
+    const ms = random.pick([2, random.between(SECOND, 30 * SECOND)], [1, 180 * SECOND]);
+    const { kind } = this;
     if (kind === 'cut') return broker.cut(random);
     if (kind === 'absent') return broker.goAway(ms);
     this.refusal = random.oneOf(REFUSALS);
+    // Then new ones are needed.
+    if (this.refusal?.of.test(CONNECT)) kernel.sessions.cut(() => random.chance(0.5));
     kernel.say(`for ${ms} ms, PostgreSQL refuses ${String(this.refusal?.of)} with ${this.refusal?.code}`);
     await kernel.sleep(ms);
     this.refusal = undefined;

@@ -80,11 +80,12 @@ class World {
   private readonly options: OrderTimeoutOptions;
   /** Of the instances, the share that has the bank. */
   private readonly knowing: number;
-  /** Clocks of machines are apart; deployments change the policies; instances crash or stand still; servers are away. */
+  /** Clocks of machines are apart; deployments change policies; instances crash or stall; servers, or all, are away. */
   private readonly isSkewed: boolean;
   private readonly isChanging: boolean;
   private readonly isBreaking: boolean;
   private readonly isStriking: boolean;
+  private readonly isAsleep: boolean;
   private started = 0;
 
   constructor(
@@ -106,6 +107,7 @@ class World {
     this.isChanging = swarm.has();
     this.isBreaking = swarm.has();
     this.isStriking = swarm.has();
+    this.isAsleep = swarm.draw(false, [1, true], [1, false]);
     this.knowing = swarm.draw(1, [1, 0.9], [1, 0.5]);
   }
 
@@ -113,11 +115,12 @@ class World {
     const { kernel, random, people } = this;
     this.broker.install();
     kernel.time.gridMs = random.pick([1, 1], [2, 500], [2, 2 * SECOND]);
-    for (let instances = random.pick([4, 1], [2, 2], [1, 3]); instances > 0; instances--) this.start();
+    for (let instances = random.pick([this.knowing < 1 ? 0 : 3, 1], [2, 2], [1, 3]); instances > 0; instances--)
+      this.start();
     await this.untilSomebodyAnswers();
     await this.act(() => people.send());
     const problems = await this.check();
-    if (problems.length > 0 || !random.chance(0.15)) return problems;
+    if (problems.length > 0 || !random.chance(0.2)) return problems;
     await this.letDaysPass();
     await this.act(() => people.sendAgain());
     return this.check();
@@ -133,24 +136,31 @@ class World {
     const untilMs = kernel.time.now + ACTIVE_MS;
     kernel.lateMs = random.pick([1, 5], [3, 20], [3, 60]) * SECOND;
     this.bank.isCalm = false;
-    this.trouble.begin();
+    this.trouble.begin(stage.habits.failing);
     send();
     if (this.isBreaking) stage.send(() => this.breakThings());
     if (this.isStriking) stage.send(() => this.strike());
-    while (kernel.time.now < untilMs) {
+    if (this.isAsleep) await this.sleepForADay();
+    // What breaks for long is over before the world is calm.
+    while (kernel.time.now < untilMs || this.trouble.lasts) {
       await kernel.run(kernel.time.now + 5 * SECOND);
       if (!this.isBusy && (await this.nextDue()) > kernel.time.now + SOON_MS) break;
     }
-    if (random.chance(0.05)) await this.sleepForADay();
     await this.calmDown();
   }
 
   /** No instance runs for longer than a provider may be unclear. Then everything goes on as before. */
   private async sleepForADay(): Promise<void> {
-    const { kernel, stage } = this;
+    const { kernel, stage, random } = this;
+    await kernel.run(kernel.time.now + random.between(5 * SECOND, ACTIVE_MS));
     kernel.say('a day passes without an instance');
+    const { lateMs } = kernel;
+    // Whoever starts meanwhile hardly looks.
+    kernel.lateMs = 20 * HOUR;
     for (const instance of stage.instances) instance.crash();
     await kernel.run(kernel.time.now + 26 * HOUR);
+    for (const instance of stage.instances) instance.crash();
+    kernel.lateMs = lateMs;
     this.start(false);
     await kernel.run(kernel.time.now + ACTIVE_MS);
   }
@@ -159,7 +169,11 @@ class World {
     const { kernel, stage, bank, broker } = this;
     const events = this.options.rabbit && broker.listener.facts();
     const listed = await this.read();
-    const problems = [...stage.mishaps, ...(await checkWorld(kernel, stage, bank, events, listed))];
+    const problems = [
+      ...stage.mishaps,
+      ...(await checkWorld(kernel, stage, bank, events, listed)),
+      ...(stage.hasHost ? [] : kernel.sessions.deadlocks),
+    ];
     if (problems.length > 0) await this.tellTables();
     return problems;
   }
@@ -175,7 +189,7 @@ class World {
   private async read(): Promise<readonly UnmatchedPayment[]> {
     const { kernel, stage } = this;
     let list: readonly UnmatchedPayment[] | undefined;
-    const read = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }));
+    const read = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }), false);
     void read.then((rows) => (list = rows));
     for (let seconds = 0; seconds < 60 && !list; seconds++) await kernel.run(kernel.time.now + SECOND);
     return present(list, 'what an operator reads');
