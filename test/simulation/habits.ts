@@ -6,6 +6,9 @@ export const PRICE = 100n;
 /** Of orders. */
 export const CURRENCY = 'EUR';
 
+/** Pieces that nobody has to share. */
+export const MANY = 20;
+
 /** How the people of one world behave. */
 export interface Habits {
   /** Pieces of the only SKU. */
@@ -46,7 +49,7 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
   const hosted = share();
   // prettier-ignore
   return {
-    stock: swarm.draw(20, [1, 3], [1, 1]),
+    stock: random.pick([2, MANY], [1, 3], [1, 1]),
     hosted,
     failing: random.chance(hosted > 0 ? 0.5 : 0.1) ? random.pick([1, 0.1], [1, 0.4]) : 0,
     canceled: share(),

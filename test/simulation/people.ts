@@ -4,7 +4,7 @@ import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
 import { type Bank, type BankPayment, type Link } from './bank';
-import { CURRENCY, PRICE } from './habits';
+import { CURRENCY, MANY, PRICE } from './habits';
 import { Host } from './host';
 import { type Stage } from './stage';
 
@@ -19,7 +19,9 @@ export class People {
     private readonly stage: Stage,
     private readonly bank: Bank,
   ) {
-    this.orders = stage.random.pick([3, 1], [3, 2], [2, 3], [1, 6]);
+    // Alone, nobody lacks anything.
+    const least = stage.habits.stock < MANY ? 3 : 1;
+    this.orders = Math.max(stage.random.pick([2, 1], [3, 2], [2, 3], [1, 6]), least);
     this.shop = new Shop(stage, bank, this.orders);
   }
 
