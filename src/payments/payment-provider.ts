@@ -4,7 +4,7 @@ import { InvalidOptionsError } from '../errors';
 /**
  * The port to one payment provider. An implementation serves all merchant accounts of that provider.
  *
- * The contract, which the conformance suite in the test kit verifies:
+ * The contract. The conformance suite in the test kit verifies what can be tried without a real provider:
  * - Anything not positively recognized in a verified answer is UNKNOWN. A wrong UNKNOWN costs a retry;
  *   a wrong CLOSED costs a buyer's money.
  * - `close` must never refund or cancel a payment. For a paid attempt it returns PAID, and the attempt stays paid.

@@ -1,11 +1,10 @@
-import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-provider';
 import { type SimulatorMerchants } from '../../support/servers/simulator-client';
 import { type ProviderName } from '../scenario';
 
 /** Answers that are untrusted or missing are part of the run, so a provider is left alone for a moment only. */
 const RESILIENCE = { ratePerSecond: 1_000, breakerOpenMs: 500 };
-/** The adapter's own limits of rates, written out: `resilience` in the file replaces all of them. */
-const STRIPE_RESILIENCE = { ...STRIPE_RESILIENCE_DEFAULTS, breakerOpenMs: 500 };
+/** Its own limits of rates count for the rest. */
+const STRIPE_RESILIENCE = { breakerOpenMs: 500 };
 
 /** The service's providers file: every provider of the run, at the simulator, with all its merchants. */
 export function providerConfiguration(
