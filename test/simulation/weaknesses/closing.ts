@@ -88,7 +88,12 @@ export const CLOSING_WEAKNESSES: readonly Weakness[] = [
     name: 'reads-snapshots',
     says: 'Transactions read as at REPEATABLE READ',
     patches: [
-      patch('database/transaction.ts', "const LEVEL = 'READ COMMITTED';", "const LEVEL = 'REPEATABLE READ';"),
+      // Not those of migrations, whose snapshots CREATE INDEX CONCURRENTLY would wait for.
+      patch(
+        'database/transaction.ts',
+        'await runner.startTransaction(LEVEL);',
+        "await runner.startTransaction(limits.idleMs === 0 ? LEVEL : 'REPEATABLE READ');",
+      ),
       patch('orders/sql/lock-orders.ts', 'if (!SEES_COMMITTED.has(read.isolation))', 'if (read.isolation === null)'),
     ],
   },
