@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bulkhead } from 'cockatiel';
 import { RunError } from '../run-error';
 
 /** How a request ended. */
@@ -30,8 +31,7 @@ const MOST_AT_ONCE = 200;
 /** A shop that asks one process of the service after the other until one answers: every request is idempotent. */
 export class ShopCaller {
   private turn = 0;
-  private open = 0;
-  private readonly waiting: (() => void)[] = [];
+  private readonly pool = bulkhead(MOST_AT_ONCE, Infinity);
 
   constructor(private readonly habits: Habits) {}
 
@@ -40,25 +40,13 @@ export class ShopCaller {
     const { patienceMs, pauseMs, signal } = this.habits;
     const endsAt = performance.now() + patienceMs;
     for (let pauses = 1; ; pauses = Math.min(pauses * 2, MOST_PAUSES)) {
-      const answer = await this.inPool(() => this.tryOnce(method, path, body));
+      const answer = await this.pool.execute(() => this.tryOnce(method, path, body));
       if (typeof answer !== 'string') return answer;
       if (performance.now() > endsAt) {
         throw new RunError(`${method} ${path} got no answer for ${patienceMs / 1_000} s: ${answer}`);
       }
       // A thousand shops that wait for one service must not keep it busy with their questions.
       await sleep(pauseMs * pauses * (0.5 + Math.random() / 2), undefined, { signal });
-    }
-  }
-
-  private async inPool<T>(request: () => Promise<T>): Promise<T> {
-    if (this.open < MOST_AT_ONCE) this.open += 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-    try {
-      return await request();
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.open -= 1;
     }
   }
 
