@@ -65,7 +65,6 @@ export class MessagePath {
   private inspectAtMs = -Infinity;
   private pollAtMs = -Infinity;
   private wasRefused = false;
-  private mayHaveUnneeded = false;
 
   constructor(
     private readonly deps: PathDependencies,
@@ -170,16 +169,14 @@ export class MessagePath {
   private async remember(path: Path): Promise<void> {
     if (await this.record.record(path)) this.publishSoon();
     this.recorded = path;
-    this.mayHaveUnneeded = path.name === 'none';
   }
 
+  /** Again each minute, because an instance that has a transport may still run beside this one. */
   private async drop(): Promise<boolean> {
-    // An instance that has a transport may still run beside this one.
-    const isTime = this.clock.monotonic() >= this.inspectAtMs;
-    if (isTime) this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
-    if (!isTime && !this.mayHaveUnneeded) return false;
-    this.mayHaveUnneeded = await this.record.dropPage();
-    return this.mayHaveUnneeded;
+    if (this.clock.monotonic() < this.inspectAtMs) return false;
+    const isMore = await this.record.dropPage();
+    if (!isMore) this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
+    return isMore;
   }
 
   private async inspect(): Promise<void> {
