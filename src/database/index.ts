@@ -20,7 +20,6 @@ export {
   storableJson,
   storableText,
 } from './own-connection';
-export { areTablesFree } from './tables-free';
 export {
   findSchemaNameProblems,
   validateSchemaName,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { areTablesFree } from '../../src/database';
+import { areTablesFree } from '../../src/operations/service-state';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
 import { TcpProxy } from '../support/servers/tcp-proxy';
