@@ -2,6 +2,7 @@ import {
   type LockedOrder,
   isUndecided,
   canTakeMoney,
+  hasRegistered,
   isBooked,
   isClaim,
   isApart,
@@ -125,7 +126,7 @@ export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
  * the reference, as of a customer who pays each order under one number: with another id, or another amount.
  */
 export function isMisreported(holder: PaymentAttempt, money: Money): boolean {
-  const isOnlyReported = isUnconfirmed(holder) && (!holder.registered || holder.assigned);
+  const isOnlyReported = isUnconfirmed(holder) && !hasRegistered(holder);
   const isOther = areTwoPayments(holder, money) || differs(holder, money);
   return isOnlyReported && money.source === 'report' && isSameAttempt(holder, money) && !isOther;
 }

@@ -4,6 +4,7 @@ import { type LookUpAnswers } from '../../timeouts';
 import {
   type AttemptName,
   canTakeMoney,
+  hasRegistered,
   type PaymentAttempt,
   withStatus,
   type LockedOrder,
@@ -261,7 +262,7 @@ export function waitForProviders(
     const attempt = order.attempts.find((one) => isSameRow(one, found));
     const isReported = attempt !== undefined && isUnconfirmed(attempt);
     // Another process may have the provider. Nobody has that of a mere report, such as of cash, which a person may assign.
-    const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true && !attempt.assigned;
+    const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);
     if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];

@@ -151,6 +151,11 @@ export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'stat
   return status === 'PAID' && paidSource !== 'provider';
 }
 
+/** Whether the order has registered the reference itself: no report and no person has given it the attempt. */
+export function hasRegistered({ registered, assigned }: Pick<PaymentAttempt, 'registered' | 'assigned'>): boolean {
+  return registered && !assigned;
+}
+
 /** Whether a person has settled a mere report. That says nothing about the provider, where it may still be paid. */
 export function isSettledReport({
   status,
@@ -214,7 +219,7 @@ export function isOtherPayment(held: PaymentAttempt, money: PaymentNames): boole
  */
 export function isApart(held: PaymentAttempt, money: PaymentNames): boolean {
   const isOther = isOtherPayment(held, money) || (held.status === 'DUPLICATE' && areTwoPayments(held, money));
-  return isOther && (!held.registered || held.assigned);
+  return isOther && !hasRegistered(held);
 }
 
 /** What a reference becomes when its order is erased. A random part follows, so that it cannot be computed from the reference. */

@@ -10,7 +10,7 @@ import {
   type TimeoutHandlerBatch,
   TimeoutHandler,
 } from '../../timeouts';
-import { type LockedOrder, isUndecided, isSettledReport, type PaymentAttempt } from '../model/order';
+import { type LockedOrder, isUndecided, hasRegistered, isSettledReport, type PaymentAttempt } from '../model/order';
 import { OrderPolicies } from '../model/order-policies';
 import { ORDER_LATE_WATCH, busyOutcome, OWN_LIMITS } from '../model/new-order';
 import {
@@ -59,7 +59,7 @@ const DOUBT_MS = 60_000;
  * assigned and settled: it was a transfer, and no attempt.
  */
 export function isWatched(attempt: PaymentAttempt): boolean {
-  return attempt.status === 'CLOSED' || (isSettledReport(attempt) && !attempt.assigned);
+  return attempt.status === 'CLOSED' || (isSettledReport(attempt) && hasRegistered(attempt));
 }
 
 /** Pure: returns the first time of the watch after `now`. Undefined: the watch has ended. */

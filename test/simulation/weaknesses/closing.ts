@@ -22,7 +22,7 @@ export const CLOSING_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/model/findings.ts',
-        "const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true && !attempt.assigned;",
+        "const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);",
         'const isUnasked = false;',
       ),
     ],
