@@ -20,6 +20,7 @@ import {
   accountOfAttempt,
   canTakeMoney,
   findAttempt,
+  hasRegistered,
   type PaymentAttempt,
   type LockedOrder,
 } from '../model/order';
@@ -83,8 +84,10 @@ export class RegisterAttempt {
       if (isLimited) return { outcome: 'replayed', order: await this.transaction.view(tx, order.id) };
       return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
     }
-    if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
-    const refused = known && !learns ? undefined : this.refuse(order, asked, known);
+    // Only a report or a person has given it the attempt. From now on, the reference is the order's own.
+    const isAdopted = known?.status === 'PAID' && !hasRegistered(known);
+    if (known && !isAdopted && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
+    const refused = known && !learns && !isAdopted ? undefined : this.refuse(order, asked, known);
     if (refused) return { outcome: 'rejected', ...refused };
     if (learns) {
       // Another order may have registered it with its account meanwhile.
@@ -92,14 +95,17 @@ export class RegisterAttempt {
       if (attempts.some((one) => one.orderId !== order.id)) return rejected('ATTEMPT_EXISTS');
       await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     }
-    if (!known || known.status === 'CREATED') {
+    if (!known || isAdopted || known.status === 'CREATED') {
       const written = await registerAttempt(tx, this.transaction.database, attempt, this.providers);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(locked, attempt, by);
       // Its payment may have been reported before. The closing then checks the order and finds it paid.
       await this.transaction.scheduler.schedule(earlyMoneyTimeout(order, written.hasMoney, by.traceparent), { tx });
     }
-    return { outcome: known ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
+    return {
+      outcome: known && !isAdopted ? 'replayed' : 'registered',
+      order: await this.transaction.view(tx, order.id),
+    };
   }
 
   private refuse(

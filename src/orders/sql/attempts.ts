@@ -76,8 +76,8 @@ const writeSql = statements(
 );
 
 /**
- * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
- * payment may have been reported before.
+ * Registers an attempt, opens the order's own CREATED one, or makes the order's own what a report or a person has given it.
+ * Undefined: the attempt exists already. `hasMoney`: its payment may have been reported before.
  */
 export async function registerAttempt(
   tx: EntityManager,
@@ -127,9 +127,12 @@ const insertSql = statements((schema) => {
   return {
     // It is handed over now. Some providers depend on its age: the close of a young payment needs a confirmation.
     register: `${insert} WHERE ${takenByOther(schema, wanted)} IS NULL ${onConflict} UPDATE
-         SET status = EXCLUDED.status, updated_at = now(), created_at = now(),
+         SET status = CASE a.status WHEN 'PAID' THEN 'PAID' ELSE EXCLUDED.status END,
+             created_at = CASE a.status WHEN 'PAID' THEN a.created_at ELSE now() END, updated_at = now(),
+             registered = true, assigned = false, amount = EXCLUDED.amount, currency = EXCLUDED.currency,
              time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
-       WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
+       WHERE a.order_id = EXCLUDED.order_id
+             AND (a.status = 'CREATED' OR a.status = 'PAID' AND (NOT a.registered OR a.assigned))
        RETURNING EXISTS ${earlyMoney(schema, wanted)} AS has_money`,
     limit: `
       UPDATE ${schema}.payment_attempt SET time_expire = $4, updated_at = now()

@@ -210,6 +210,24 @@ describe('a reference that no order has registered', () => {
     expect(await holds(a)).toEqual(['PAID', 'own PAID', 'own-2 PAID']);
   });
 
+  it.each([
+    ['reported for', report],
+    ['assigned to', (orderId: string, reference: string) => assign(reference, orderId)],
+  ])('is that of an order that registers it after a part was %s it: the rest pays it', async (how, give) => {
+    const [a, own] = [await placed(), `own, ${how}`];
+    await tell(own, `${how} p1`, 50);
+    await give(a, own, 50);
+    expect(await desk.shop.register.execute({ orderId: a, ...desk.attempt(own) })).toMatchObject({
+      outcome: 'registered',
+    });
+    expect(await desk.shop.register.execute({ orderId: a, ...desk.attempt(own) })).toMatchObject({
+      outcome: 'replayed',
+    });
+    await tell(own, `${how} p2`, 50);
+    expect(await holds(a)).toEqual(['PAID', `${how} p2 PAID`, `${own} PAID`].sort());
+    expect(await rowsOf(`${how} p2`)).toEqual([]);
+  });
+
   it('gives no further payment to an order to which a person has assigned what a report had given it', async () => {
     const [a, b] = [await placed(), await placed()];
     await tell('stand', 'stand-1');

@@ -232,7 +232,7 @@ describe('a payment whose merchant account was not known when its attempt was re
     await report(id, 'early-null', 1_999, 't-early-null');
     expect(await openOf('early-null')).toEqual(['unknown-order kept']);
     await shop.place.execute([newOrder({ id, paymentWindowMs: 3_600_000 })]);
-    expect(await register(id, 'early-null')).toMatchObject({ outcome: 'replayed' });
+    expect(await register(id, 'early-null')).toMatchObject({ outcome: 'registered' });
     knowDefault('main');
     await settleUntilDone(shop, [id]);
     expect([await statusOf(id), await refundsOf(id), await openOf('early-null')]).toEqual(['PAID', [], []]);
