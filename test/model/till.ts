@@ -1,6 +1,12 @@
 import { accountOf, deadlineTimeouts } from '../../src/orders/model/new-order';
 import { draftAttempt } from '../../src/orders/model/money';
-import { isPayable, type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';
+import {
+  hasRegistered,
+  isPayable,
+  type AttemptKey,
+  isSameAttempt,
+  type PaymentAttempt,
+} from '../../src/orders/model/order';
 import { sendBuyer } from './buyer';
 import { lockAtDesk } from './lock-at-desk';
 import { cancel } from './people';
@@ -83,13 +89,17 @@ function register(
   const key = registeredAs(shop, named);
   const order = lockAtDesk(shop.world, orderId);
   const known = store.lock(orderId).attempts.find((attempt) => isSameAttempt(attempt, key));
-  if (!isPayable(order, agenda.now) || (known && known.status !== 'CREATED')) return undefined;
-  if (!known && store.ownerOf(key) !== undefined) return undefined;
+  const isAdopted = known?.status === 'PAID' && !hasRegistered(known);
+  if (!isPayable(order, agenda.now) || (known && !isAdopted && known.status !== 'CREATED')) return undefined;
+  if (known?.status !== 'CREATED' && ![undefined, orderId].includes(store.ownerOf(key))) return undefined;
   const limit = timeExpire ? { timeExpire } : {};
   const { provider, reference, merchantAccount } = key;
   const asked = { provider, reference, merchantAccount: merchantAccount ?? undefined, ...limit, handedOver };
   const drafted = draftAttempt(order, asked, agenda.now);
-  const attempt = { ...drafted, timeExpire: drafted.timeExpire ?? known?.timeExpire ?? null };
+  const attempt = {
+    ...(isAdopted ? { ...known, registered: true, assigned: false, amount: drafted.amount } : drafted),
+    timeExpire: drafted.timeExpire ?? known?.timeExpire ?? null,
+  };
   store.putAttempt(attempt);
   trace.note(() => `attempt ${key.reference} at ${key.provider} is registered as ${attempt.status}`);
   raiseGrace(shop, orderId, key.provider);
