@@ -1,6 +1,6 @@
 import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
 import { eraseOrder, purgeOrder } from './forget-order';
-import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
+import { type OperatorDesk, openDesk } from './operator-desk';
 import { reconcile, SCHEMA, settleUntilDone } from './shop';
 
 let desk: OperatorDesk;
@@ -22,25 +22,6 @@ async function rowsOf(...references: string[]): Promise<string[]> {
     [references],
   );
   return rows.map(({ text }) => text);
-}
-
-async function idOf(reference: string): Promise<string> {
-  const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
-    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND handling = 'kept'`,
-    [reference],
-  );
-  return row?.id ?? '';
-}
-
-async function assign(reference: string, orderId: string): Promise<string> {
-  const request = { id: await idOf(reference), orderId, reason: 'the statement names it' };
-  const result = await desk.shop.assign.execute(request, { by: ANNA });
-  return result.outcome === 'assigned' ? result.booked : result.outcome === 'rejected' ? result.code : result.outcome;
-}
-
-async function settle(reference: string): Promise<string> {
-  const request = { id: await idOf(reference), reason: 'paid back by wire' };
-  return (await desk.shop.settleUnmatched.execute(request, { by: ANNA })).outcome;
 }
 
 /** Status, and the ids of the lines that the order holds. */
@@ -73,10 +54,10 @@ describe('bank transfers of a bank without an adapter', () => {
         'paid',
         'attempt-mismatch',
       ]);
-      expect(await assign('c-1', june)).toBe('PAYMENT_TAKEN');
+      expect(await desk.assign('c-1', june)).toBe('PAYMENT_TAKEN');
       expect(await holds(may)).toEqual(['PAID', 'l-1']);
       // The remedy of docs/unmatched-payments.md.
-      expect([await imports(june, 'l-2'), await settle('c-1')]).toEqual(['paid', 'settled']);
+      expect([await imports(june, 'l-2'), await desk.settle('c-1')]).toEqual(['paid', 'settled']);
       expect(await holds(may)).toEqual(['PAID', 'l-1']);
     });
 
@@ -86,7 +67,7 @@ describe('bank transfers of a bank without an adapter', () => {
         'paid',
         'attempt-mismatch',
       ]);
-      expect(await assign('c-2', june)).toBe('PAYMENT_TAKEN');
+      expect(await desk.assign('c-2', june)).toBe('PAYMENT_TAKEN');
       expect(await desk.statusOf(may)).toBe('PAID');
     });
 
@@ -94,7 +75,7 @@ describe('bank transfers of a bank without an adapter', () => {
       const [half, other] = [await placed(), await placed(50)];
       await imports(half, 'c-3', 'l-31', 50);
       await imports(other, 'c-3', 'l-32', 50);
-      expect(await assign('c-3', other)).toBe('PAYMENT_TAKEN');
+      expect(await desk.assign('c-3', other)).toBe('PAYMENT_TAKEN');
       await desk.expire(half);
       await settleUntilDone(desk.shop, [half]);
       expect(await desk.statusOf(half)).not.toBe('CLOSED');
@@ -109,10 +90,10 @@ describe('bank transfers of a bank without an adapter', () => {
     if (status === 'PAID') await desk.confirm(order, `${text}-first`, 100);
     else await desk.shop.cancel.execute({ orderId: order });
     expect(await imports('mistyped', text)).toBe('unknown-order');
-    expect(await assign(text, order)).toBe(reason);
+    expect(await desk.assign(text, order)).toBe(reason);
     await looksUp(order);
     expect(await rowsOf(text)).toContain(`${text} ${reason} 100 kept`);
-    expect(await settle(text)).toBe('settled');
+    expect(await desk.settle(text)).toBe('settled');
     await looksUp(order);
     expect(await desk.kindsOf(order)).not.toContain('order.late-watch');
   });
@@ -140,7 +121,7 @@ describe('bank transfers of a bank without an adapter', () => {
 
     it('though a person has settled the first one', async () => {
       await imports('nobody', 't', 't-1');
-      expect(await settle('t')).toBe('settled');
+      expect(await desk.settle('t')).toBe('settled');
       await imports('nobody', 't', 't-2');
       expect(await rowsOf('t', 't-2')).toEqual(['t unknown-order 100 settled', 't-2 unknown-order 100 kept']);
     });

@@ -34,25 +34,6 @@ async function openRowsOf(prefix: string): Promise<string[]> {
   return (await rowsOf(prefix)).filter((row) => /kept|waiting/.test(row));
 }
 
-async function idOf(reference: string, reason: string): Promise<string> {
-  const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
-    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
-    [reference, reason],
-  );
-  return row?.id ?? '';
-}
-
-async function settleByHand(reference: string, reason: string): Promise<void> {
-  const request = { id: await idOf(reference, reason), reason: 'paid back by wire' };
-  expect(await desk.shop.settleUnmatched.execute(request, { by: ANNA })).toMatchObject({ outcome: 'settled' });
-}
-
-async function reopen(reference: string, reason: string): Promise<string> {
-  const request = { id: await idOf(reference, reason), reason: 'the wire came back' };
-  const result = await desk.shop.unmatched.reopen(request, { by: ANNA });
-  return result.outcome === 'reopened' ? result.payment.handling : result.outcome;
-}
-
 const refund = (orderId: string, reference: string): Promise<unknown> =>
   desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'asked' }, { by: ANNA });
 
@@ -122,12 +103,12 @@ describe('money that is decided about again:', () => {
     it('shows all that is too much since', async () => {
       const orderId = await placedWith(['e-1'], 'keeper');
       await tell('e-1', 60, 30);
-      await settleByHand('e-1', 'amount-mismatch');
+      expect(await desk.settle('e-1', 'amount-mismatch')).toBe('settled');
       await register(orderId, 'e-2', 'e-3');
       await tell('e-2', 60, 20);
       await tell('e-3', 40, 10);
       expect(await desk.statusOf(orderId)).toBe('PAID');
-      await reopen('e-1', 'amount-mismatch');
+      await desk.reopen('e-1', 'amount-mismatch');
       expect(await openRowsOf('e-')).toEqual(['e-2 overpaid 20 kept', 'e-3 surplus 40 kept']);
     });
 
@@ -135,11 +116,11 @@ describe('money that is decided about again:', () => {
       const orderId = await placedWith(['f-1', 'f-2', 'f-3'], 'keeper');
       await tell('f-1', 60, 20);
       await tell('f-2', 60, 10);
-      await settleByHand('f-2', 'overpaid');
+      expect(await desk.settle('f-2', 'overpaid')).toBe('settled');
       await tell('f-3', 60, 30);
-      await settleByHand('f-2', 'surplus');
-      await reopen('f-2', 'overpaid');
-      await reopen('f-2', 'surplus');
+      expect(await desk.settle('f-2', 'surplus')).toBe('settled');
+      await desk.reopen('f-2', 'overpaid');
+      await desk.reopen('f-2', 'surplus');
       await refund(orderId, 'f-2');
       expect(await desk.shop.dataSource.query(`SELECT amount FROM ${SCHEMA}.refund WHERE reference = 'f-2'`)).toEqual([
         { amount: '60' },
@@ -149,31 +130,31 @@ describe('money that is decided about again:', () => {
     it('has no excess that only a report had stated', async () => {
       const orderId = await placedWith(['g-1']);
       await desk.report(orderId, 'g-1', 150);
-      await settleByHand('g-1', 'overpaid');
+      expect(await desk.settle('g-1', 'overpaid')).toBe('settled');
       await desk.confirm(orderId, 'g-1', 100);
-      expect(await reopen('g-1', 'overpaid')).toBe('adopted');
+      expect(await desk.reopen('g-1', 'overpaid')).toBe('adopted');
       expect(await openRowsOf('g-')).toEqual([]);
     });
 
     it('is refunded at once if the policy says so, and not later', async () => {
       const orderId = await placedWith(['h-1', 'h-2']);
       await tell('h-1', 40, 30);
-      await settleByHand('h-1', 'amount-mismatch');
+      expect(await desk.settle('h-1', 'amount-mismatch')).toBe('settled');
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);
-      await reopen('h-1', 'amount-mismatch');
+      await desk.reopen('h-1', 'amount-mismatch');
       expect(await desk.statusOf(orderId)).toBe('REFUNDING');
       expect(await openRowsOf('h-')).toEqual([]);
     });
 
     it('leaves others under its reference settled', async () => {
       await tell('i-1', 999, 0, 't1-i');
-      await settleByHand('i-1', 'unknown-order');
+      expect(await desk.settle('i-1', 'unknown-order')).toBe('settled');
       const orderId = await desk.placed({ attempt: desk.attempt('i-1'), merchantId: 'parker' });
       await tell('i-1', 1_000, 0, 't2-i');
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);
-      expect(await reopen('i-1', 'amount-mismatch')).toBe('kept');
+      expect(await desk.reopen('i-1', 'amount-mismatch')).toBe('kept');
       await tell('i-1', 999, 0, 't1-i');
       await settleUntilDone(desk.shop, [orderId]);
       expect(await desk.statusOf(orderId)).not.toBe('PAID');
@@ -182,13 +163,13 @@ describe('money that is decided about again:', () => {
 
     it('does not become another one under its reference', async () => {
       await tell('j-1', 1_999, 0, 't1-j');
-      await settleByHand('j-1', 'unknown-order');
+      expect(await desk.settle('j-1', 'unknown-order')).toBe('settled');
       const orderId = await desk.placed({ attempt: desk.attempt('j-1'), merchantId: 'keeper', lines: [] });
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);
       await tell('j-1', 1_500, 0, 't2-j');
-      await settleByHand('j-1', 'late');
-      await reopen('j-1', 'unknown-order');
+      expect(await desk.settle('j-1', 'late')).toBe('settled');
+      await desk.reopen('j-1', 'unknown-order');
       expect(await desk.attemptsOf(orderId)).toContain('j-1 SETTLED');
     });
 
@@ -196,10 +177,10 @@ describe('money that is decided about again:', () => {
       const orderId = await desk.closed({ merchantId: 'keeper', lines: [] });
       const lie = { orderId, ...desk.attempt('r-lie'), amount: 1_999, currency: 'EUR', transactionId: 't-r' };
       await desk.shop.markPaid.execute(lie);
-      await settleByHand('r-lie', 'late');
+      expect(await desk.settle('r-lie', 'late')).toBe('settled');
       await tell('r-1', 1_999, 0, 't-r');
-      await settleByHand('r-1', 'unknown-order');
-      expect(await reopen('r-1', 'unknown-order')).toBe('kept');
+      expect(await desk.settle('r-1', 'unknown-order')).toBe('settled');
+      expect(await desk.reopen('r-1', 'unknown-order')).toBe('kept');
       expect(await desk.attemptsOf(orderId)).toEqual(['r-lie SETTLED']);
     });
 
@@ -214,10 +195,10 @@ describe('money that is decided about again:', () => {
         );
         const orderId = await desk.placed({ attempt: desk.attempt(reference) });
         await tell(reference, 1_999);
-        await settleByHand(reference, 'attempt-mismatch');
+        expect(await desk.settle(reference, 'attempt-mismatch')).toBe('settled');
         await tell(reference, 1_999);
         expect(await desk.attemptsOf(orderId)).toEqual([`${reference} SETTLED`]);
-        await reopen(reference, reason);
+        await desk.reopen(reference, reason);
         await settleUntilDone(desk.shop, [orderId]);
         expect(await desk.statusOf(orderId)).toBe('PAID');
         expect(await openRowsOf(reference)).toEqual([]);
@@ -229,9 +210,9 @@ describe('money that is decided about again:', () => {
     it('is settled and reopened under both', async () => {
       await tell('l-pi', 1_999, 0, 'l-ch');
       await tell('l-cs', 1_999, 0, 'l-pi');
-      await settleByHand('l-pi', 'unknown-order');
+      expect(await desk.settle('l-pi', 'unknown-order')).toBe('settled');
       expect(await openRowsOf('l-')).toEqual([]);
-      await reopen('l-pi', 'unknown-order');
+      await desk.reopen('l-pi', 'unknown-order');
       expect(await openRowsOf('l-')).toEqual(['l-cs unknown-order 1999 kept', 'l-pi unknown-order 1999 kept']);
     });
 
@@ -249,9 +230,9 @@ describe('money that is decided about again:', () => {
     it('is not a settled report if the provider names it as a payment that it has confirmed', async () => {
       const orderId = await desk.placed({ lines: [] });
       await desk.shop.markPaid.execute({ orderId, ...desk.attempt('n-1'), amount: 500, currency: 'EUR' });
-      await settleByHand('n-1', 'amount-mismatch');
+      expect(await desk.settle('n-1', 'amount-mismatch')).toBe('settled');
       await tell('n-tx', 1_999, 0, 'n-tx');
-      const assignment = { id: await idOf('n-tx', 'unknown-order'), orderId, reason: 'his' };
+      const assignment = { id: await desk.idOf('n-tx', 'unknown-order'), orderId, reason: 'his' };
       expect(await desk.shop.assign.execute(assignment, { by: ANNA })).toMatchObject({ booked: 'paid' });
       await tell('n-1', 1_999, 0, 'n-tx');
       expect(await desk.attemptsOf(orderId)).toEqual(expect.arrayContaining(['n-tx PAID', 'n-1 SETTLED']));
@@ -264,7 +245,7 @@ describe('money that is decided about again:', () => {
     ])('is no money that nobody had stated: the payment pays its order, and is told, %s', async (_when, isEarly) => {
       const reference = `s-${isEarly}`;
       await tell(reference, -5);
-      await settleByHand(reference, 'invalid-amount');
+      expect(await desk.settle(reference, 'invalid-amount')).toBe('settled');
       if (isEarly) await tell(reference, 1_999);
       const orderId = await desk.placed({ attempt: desk.attempt(reference) });
       if (!isEarly) await tell(reference, 1_999);
@@ -275,7 +256,7 @@ describe('money that is decided about again:', () => {
 
     it('is no money that nobody had stated: a look-up finds it, and it is not refunded without a person', async () => {
       await tell('t-odd', -5);
-      await settleByHand('t-odd', 'invalid-amount');
+      expect(await desk.settle('t-odd', 'invalid-amount')).toBe('settled');
       const orderId = await placedWith(['t-odd', 't-even']);
       desk.shop.provider.paid('t-odd', 100n);
       await tell('t-even', 100, 10);
@@ -290,7 +271,7 @@ describe('money that is decided about again:', () => {
       await desk.shop.dataSource.query(
         `UPDATE ${SCHEMA}.unmatched_payment SET created_at = created_at - interval '20 minutes'`,
       );
-      await settleByHand('o-1', 'unknown-order');
+      expect(await desk.settle('o-1', 'unknown-order')).toBe('settled');
       const orderId = await desk.placed({ attempt: desk.attempt('o-1') });
       const closing = { orderId, reason: 'asked', attemptsAreClosed: true };
       expect(await desk.shop.close.execute(closing, { by: ANNA })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
@@ -373,9 +354,9 @@ describe('money that is decided about again:', () => {
     const orderId = await placedWith(['x-1', 'x-2', 'x-3'], 'keeper');
     await tell('x-3', 45, 30);
     await tell('x-1', 65, 10);
-    await settleByHand('x-1', 'overpaid');
+    expect(await desk.settle('x-1', 'overpaid')).toBe('settled');
     await tell('x-2', 60, 20);
-    await settleByHand('x-2', 'overpaid');
+    expect(await desk.settle('x-2', 'overpaid')).toBe('settled');
     await refund(orderId, 'x-3');
     expect(await openRowsOf('x-')).toEqual(['x-1 overpaid 10 kept']);
   });
@@ -396,7 +377,7 @@ describe('money that is decided about again:', () => {
       const first = await placedWith(isSpare ? [reference, `${reference}-0`] : [reference], 'keeper');
       if (isSpare) await tell(`${reference}-0`, 100, 20);
       await tell(reference, amount, 10);
-      await settleByHand(reference, reason);
+      expect(await desk.settle(reference, reason)).toBe('settled');
       await purge(first);
       const orderId = await placedWith([reference, `${reference}-2`], 'keeper');
       await tell(reference, amount, 10, second(reference));
@@ -417,7 +398,7 @@ describe('money that is decided about again:', () => {
     it('is not refunded with the excess that a person has paid back', async () => {
       const orderId = await placedAfter('p1', 'overpaid', 150);
       expect(await openRowsOf(second('p1'))).toEqual([`${second('p1')} overpaid 50 kept`]);
-      await settleByHand(second('p1'), 'overpaid');
+      expect(await desk.settle(second('p1'), 'overpaid')).toBe('settled');
       await tell('p1-2', 100);
       await refund(orderId, 'p1');
       const refunds = await desk.shop.dataSource.query<{ amount: string }[]>(

@@ -36,9 +36,35 @@ export async function openDesk() {
   const money = (orderId: string, reference: string, amount = 1_999) => {
     return { orderId, provider: 'fake', reference, amount, currency: 'EUR', transactionId: `t-${reference}` };
   };
+  /** The last row about this payment, first of those that wait for a person. */
+  const idOf = async (reference: string, reason?: string): Promise<string> => {
+    const [row] = await shop.dataSource.query<{ id: string }[]>(
+      `SELECT id FROM ${SCHEMA}.unmatched_payment
+        WHERE reference = $1 AND reason = COALESCE($2, reason) ORDER BY handling = 'kept' DESC, id DESC LIMIT 1`,
+      [reference, reason],
+    );
+    return row?.id ?? '';
+  };
   return {
     shop,
     placed,
+    idOf,
+    /** What became of the payment, or why the row was not assigned. */
+    assign: async (reference: string, orderId: string, reason?: string): Promise<string> => {
+      const request = { id: await idOf(reference, reason), orderId, reason: 'the receipt names it' };
+      const result = await shop.assign.execute(request, { by: ANNA });
+      if (result.outcome === 'assigned') return result.booked;
+      return result.outcome === 'rejected' ? result.code : result.outcome;
+    },
+    settle: async (reference: string, reason?: string): Promise<string> => {
+      const request = { id: await idOf(reference, reason), reason: 'paid back by wire' };
+      return (await shop.settleUnmatched.execute(request, { by: ANNA })).outcome;
+    },
+    reopen: async (reference: string, reason: string): Promise<string> => {
+      const request = { id: await idOf(reference, reason), reason: 'the wire came back' };
+      const result = await shop.unmatched.reopen(request, { by: ANNA });
+      return result.outcome === 'reopened' ? result.payment.handling : result.outcome;
+    },
     expire,
     closed: async (overrides: Partial<NewOrder> = {}) => {
       const id = await placed(overrides);

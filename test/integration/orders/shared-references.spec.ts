@@ -28,25 +28,6 @@ async function rowsOf(...references: string[]): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-async function idOf(reference: string, reason: string): Promise<string> {
-  const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
-    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
-    [reference, reason],
-  );
-  return row?.id ?? '';
-}
-
-async function assign(reference: string, orderId: string, reason = 'unknown-order'): Promise<string> {
-  const request = { id: await idOf(reference, reason), orderId, reason: 'the receipt names it' };
-  const result = await desk.shop.assign.execute(request, { by: ANNA });
-  return result.outcome === 'assigned' ? result.booked : result.outcome === 'rejected' ? result.code : result.outcome;
-}
-
-async function settleRow(reference: string, reason: string): Promise<void> {
-  const request = { id: await idOf(reference, reason), reason: 'paid back in cash' };
-  expect(await desk.shop.settleUnmatched.execute(request, { by: ANNA })).toMatchObject({ outcome: 'settled' });
-}
-
 async function holds(id: string): Promise<string[]> {
   const order = await desk.shop.readOrder.execute(id);
   return [order?.status ?? '', ...(order?.attempts ?? []).map((one) => `${one.reference} ${one.status}`).sort()];
@@ -67,7 +48,7 @@ describe('a reference that no order has registered', () => {
 
   it.each([
     ['reported for', report],
-    ['assigned to', (orderId: string, reference: string) => assign(reference, orderId)],
+    ['assigned to', (orderId: string, reference: string) => desk.assign(reference, orderId)],
   ])('has payments that are each %s its own order, whenever they were told of', async (how, give) => {
     const [till, one, two] = [`till ${how}`, `${how} 1`, `${how} 2`];
     const [a, b] = [await placed(), await placed()];
@@ -90,7 +71,7 @@ describe('a reference that no order has registered', () => {
   it('has payments that are each for the order that they were reported for before the provider told of them', async () => {
     const [a, b] = [await placed(), await placed()];
     await tell('counter', 'counter-1');
-    await assign('counter', a);
+    await desk.assign('counter', a);
     expect(await report(b, 'counter-2')).toBe('paid');
     await tell('counter', 'counter-2');
     expect([await holds(a), await holds(b)]).toEqual([
@@ -108,13 +89,13 @@ describe('a reference that no order has registered', () => {
     expect(await rowsOf('sign', 'sign-2')).toEqual(['sign-2 unknown-order 100 kept']);
     const [row] = await desk.openOf('sign-2');
     expect(row?.evidence).toMatchObject({ transactionId: 'sign-2', reference: 'sign' });
-    expect([await assign('sign-2', b), await holds(a)]).toEqual(['paid', ['PAID', 'sign PAID']]);
+    expect([await desk.assign('sign-2', b), await holds(a)]).toEqual(['paid', ['PAID', 'sign PAID']]);
   });
 
   it('is told of another payment by a bank that takes it back, or without a valid amount, which names no order', async () => {
     const a = await placed();
     await tell('kiosk', 'kiosk-1');
-    await assign('kiosk', a);
+    await desk.assign('kiosk', a);
     const disputed = { amount: 100n, currency: 'EUR', evidence: { dispute: 'dp_1' } };
     await post(desk, { type: 'CHARGEBACK', reference: 'kiosk', transactionId: 'kiosk-2', ...disputed });
     await tell('kiosk', 'kiosk-3', -5);
@@ -131,7 +112,7 @@ describe('a reference that no order has registered', () => {
   it('gives an order that is paid in part by it no rest, which would be the money of another buyer', async () => {
     const [a, b] = [await placed(), await placed()];
     await tell('stall', 'stall-1', 40);
-    expect(await assign('stall', a)).toBe('amount-mismatch');
+    expect(await desk.assign('stall', a)).toBe('amount-mismatch');
     await tell('stall', 'stall-2');
     expect(await holds(a)).toEqual(['PENDING', 'stall PAID']);
     // Nor does it keep the order from ending.
@@ -141,14 +122,14 @@ describe('a reference that no order has registered', () => {
     expect(await desk.shop.dataSource.query(`SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`, [a])).toEqual(
       [{ reference: 'stall' }],
     );
-    expect([await assign('stall-2', b), await holds(b)]).toEqual(['paid', ['PAID', 'stall-2 PAID']]);
+    expect([await desk.assign('stall-2', b), await holds(b)]).toEqual(['paid', ['PAID', 'stall-2 PAID']]);
   });
 
   it('revives no order by a later payment', async () => {
     const a = await placed();
     await tell('booth', 'booth-1', 40);
-    await assign('booth', a);
-    await settleRow('booth', 'amount-mismatch');
+    await desk.assign('booth', a);
+    expect(await desk.settle('booth', 'amount-mismatch')).toBe('settled');
     await desk.expire(a);
     await settleUntilDone(desk.shop, [a]);
     await tell('booth', 'booth-2');
@@ -160,7 +141,7 @@ describe('a reference that no order has registered', () => {
     const orders = [await placed(), await placed()];
     for (const [index, reference] of ['cart', 'wagon'].entries()) {
       await report('not-placed', reference, 40);
-      await assign(reference, orders[index] ?? '');
+      await desk.assign(reference, orders[index] ?? '');
       finds(reference, `${reference}-2`);
     }
     const [a = '', b = ''] = orders;
@@ -191,7 +172,7 @@ describe('a reference that no order has registered', () => {
       `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE reference = 'taken'`,
     );
     await desk.shop.register.execute({ orderId: b, ...desk.attempt('taken') });
-    expect([await assign('taken', a), await holds(a)]).toEqual(['paid', ['PAID', 'taken PAID']]);
+    expect([await desk.assign('taken', a), await holds(a)]).toEqual(['paid', ['PAID', 'taken PAID']]);
     await tell('taken', 'taken-2');
     expect([await holds(a), await holds(b)]).toEqual([['PAID', 'taken PAID'], ['PENDING']]);
     expect(await rowsOf('taken-2')).toEqual(['taken-2 unknown-order 100 kept']);
@@ -212,7 +193,7 @@ describe('a reference that no order has registered', () => {
 
   it.each([
     ['reported for', report],
-    ['assigned to', (orderId: string, reference: string) => assign(reference, orderId)],
+    ['assigned to', (orderId: string, reference: string) => desk.assign(reference, orderId)],
   ])('is that of an order that registers it after a part was %s it: the rest pays it', async (how, give) => {
     const [a, own] = [await placed(), `own, ${how}`];
     await tell(own, `${how} p1`, 50);
@@ -232,7 +213,7 @@ describe('a reference that no order has registered', () => {
     const [a, b] = [await placed(), await placed()];
     await tell('stand', 'stand-1');
     expect(await report(a, 'stand')).toBe('paid');
-    expect(await assign('stand', a)).toBe('already-paid');
+    expect(await desk.assign('stand', a)).toBe('already-paid');
     await tell('stand', 'stand-2');
     expect(await report(b, 'stand-2')).toBe('paid');
     expect([await holds(a), await holds(b)]).toEqual([
@@ -288,7 +269,7 @@ describe('a reference that no order has registered', () => {
     const [text, id] = ['t'.repeat(140), 'i'.repeat(255)];
     const [a, b] = [await placed(), await desk.placed({ amount: 100, lines, attempt: desk.attempt('known text') })];
     await tell(text, 'long-1');
-    expect(await assign(text, a)).toBe('paid');
+    expect(await desk.assign(text, a)).toBe('paid');
     await tell('known text', 'short', 50);
     await tell('known text', id, 50);
     expect(await holds(b)).toEqual(['PAID', `${id} PAID`, 'known text PAID']);
@@ -299,7 +280,7 @@ describe('a reference that no order has registered', () => {
     const reference = `transfers of ${amount}`;
     await report(id, reference, amount, `line 1 of ${amount}`);
     await report(id, reference, amount, `line 1 of ${amount}`);
-    expect(await idOf(reference, 'attempt-mismatch')).toBe('');
+    expect(await desk.idOf(reference, 'attempt-mismatch')).toBe('');
     await report(id, reference, amount, `line 2 of ${amount}`);
     expect(await rowsOf(reference)).toContain(`${reference} attempt-mismatch ${amount} kept ${id}`);
   });
@@ -316,7 +297,7 @@ describe('a payment that was reported for the wrong order', () => {
     const [right, wrong] = [await placed(), await placed()];
     expect(await report(wrong, 'wire')).toBe('paid');
     expect(await report(right, 'wire')).toBe('attempt-mismatch');
-    expect(await assign('wire', right, 'attempt-mismatch')).toBe('paid');
+    expect(await desk.assign('wire', right, 'attempt-mismatch')).toBe('paid');
     await reconcile(desk.shop, wrong);
     expect([await holds(right), await holds(wrong)]).toEqual([['PAID', 'wire PAID'], ['PAID']]);
     expect(await rowsOf('wire')).toEqual([`wire attempt-mismatch 100 kept ${wrong}`]);
@@ -327,7 +308,7 @@ describe('a payment that was reported for the wrong order', () => {
     const [right, wrong] = [await desk.placed({ amount: 40, lines: [] }), await placed()];
     expect(await report(wrong, 'part', 40)).toBe('amount-mismatch');
     expect(await report(right, 'part', 40)).toBe('attempt-mismatch');
-    expect(await assign('part', right, 'attempt-mismatch')).toBe('paid');
+    expect(await desk.assign('part', right, 'attempt-mismatch')).toBe('paid');
     await desk.expire(wrong);
     finds('part', 'part-1', 40n);
     expect(await settleUntilDone(desk.shop, [wrong])).toEqual([{ type: 'done' }]);
@@ -342,12 +323,12 @@ describe('a payment that was reported for the wrong order', () => {
     const [right, wrong] = [await placed(), await placed()];
     await desk.shop.cancel.execute({ orderId: wrong }, { by: ANNA });
     expect(await report(wrong, 'late wire')).toBe('late');
-    await settleRow('late wire', 'late');
+    expect(await desk.settle('late wire', 'late')).toBe('settled');
     expect(await report(right, 'late wire')).toBe('attempt-mismatch');
-    expect(await assign('late wire', right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
-    const request = { id: await idOf('late wire', 'late'), reason: 'it was for another order' };
+    expect(await desk.assign('late wire', right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
+    const request = { id: await desk.idOf('late wire', 'late'), reason: 'it was for another order' };
     expect(await desk.shop.unmatched.reopen(request, { by: ANNA })).toMatchObject({ outcome: 'reopened' });
-    expect(await assign('late wire', right, 'attempt-mismatch')).toBe('paid');
+    expect(await desk.assign('late wire', right, 'attempt-mismatch')).toBe('paid');
     expect(await holds(right)).toEqual(['PAID', 'late wire PAID']);
     expect(await rowsOf('late wire')).toEqual([
       `late wire late 100 adopted ${wrong}`,
@@ -362,7 +343,7 @@ describe('a payment that was reported for the wrong order', () => {
     expect(await report(wrong, 'first wire')).toBe('paid');
     expect((await desk.confirm(wrong, 'card', 100)).outcome).toBe('surplus');
     expect(await report(right, 'first wire')).toBe('attempt-mismatch');
-    expect(await assign('first wire', right, 'attempt-mismatch')).toBe('paid');
+    expect(await desk.assign('first wire', right, 'attempt-mismatch')).toBe('paid');
     expect(await holds(wrong)).toEqual(['PAID', 'card PAID']);
     expect(await rowsOf('card', 'first wire')).not.toContainEqual(expect.stringMatching(/surplus 100 kept/));
   });
@@ -378,7 +359,7 @@ describe('a payment that was reported for the wrong order', () => {
     await report(registered, 'own wire');
     for (const reference of ['sure wire', 'own wire']) {
       expect(await report(right, reference)).toBe('attempt-mismatch');
-      expect(await assign(reference, right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
+      expect(await desk.assign(reference, right, 'attempt-mismatch')).toBe('PAYMENT_TAKEN');
     }
   });
 });
