@@ -14,6 +14,16 @@ const AWAY_STATES = /^(08|25006|53|57P|58|XX00[0-2])/;
  */
 const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '42P10'];
 
+/**
+ * not_null_violation, foreign_key_violation, unique_violation, check_violation (as when a table lacks the partition of this
+ * month), and exclusion_violation: those of what a trigger writes. It is not ours, and refuses whatever we write. One that
+ * refuses a row on purpose raises P0001.
+ */
+const TRIGGER_STATES = ['23502', '23503', '23505', '23514', '23P01'];
+
+/** PostgreSQL names the function that ran, in each of its languages: "PL/pgSQL function audit() line 3 at SQL statement". */
+const IN_FUNCTION = /\bPL\//;
+
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];
 
@@ -67,6 +77,8 @@ interface ErrorLike {
   readonly severity?: unknown;
   /** Where PostgreSQL reported it. */
   readonly routine?: unknown;
+  /** What ran inside of the statement, innermost first. */
+  readonly where?: unknown;
   /** The text of the statement, from TypeORM. */
   readonly query?: unknown;
   readonly driverError?: unknown;
@@ -131,12 +143,21 @@ export function isOutOfConnections(error: unknown): boolean {
   return codesOf(error).includes('53300');
 }
 
-/** True when our tables are not as this release needs them, or the database user lacks a right to them. */
+/**
+ * True when our tables are not as this release needs them, the database user lacks a right to them, or a trigger that
+ * somebody has added to them is broken.
+ */
 export function isSchemaUnusable(error: unknown): boolean {
+  const links = chain(error);
   // First: most errors are about something else, and the texts are long.
-  if (!codesOf(error).some((code) => UNUSABLE_STATES.includes(code))) return false;
-  const texts = chain(error).map(({ query }) => (typeof query === 'string' ? query : ''));
+  if (!links.some(isOfSchema)) return false;
+  const texts = links.map(({ query }) => (typeof query === 'string' ? query : ''));
   return [...ownTables.values()].some((tables) => texts.some((text) => tables.test(text)));
+}
+
+function isOfSchema({ code, where }: ErrorLike): boolean {
+  if (typeof code !== 'string') return false;
+  return UNUSABLE_STATES.includes(code) || (TRIGGER_STATES.includes(code) && IN_FUNCTION.test(String(where)));
 }
 
 function isAway({ code, name, message, severity }: ErrorLike): boolean {

@@ -86,6 +86,7 @@ export {
 } from './listeners/order-listeners';
 export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
 export { PlaceOrders } from './place/place-orders';
+export { rehearseOrder } from './sql/insert-orders';
 export { Orders } from './orders';
 export {
   ORDER_STATUSES,

@@ -98,6 +98,16 @@ describe('the service on a database that refuses its work', () => {
        CREATE TRIGGER no_ids BEFORE INSERT ON order_timeout.order_history EXECUTE FUNCTION public.no_ids()`,
       'DROP TRIGGER no_ids ON order_timeout.order_history',
     ],
+    [
+      'the table that a trigger of somebody else writes to lacks the partition of this month',
+      `CREATE TABLE public.audit (at timestamptz, id text) PARTITION BY RANGE (at);
+       GRANT ALL ON public.audit TO ${ROLE};
+       CREATE FUNCTION public.write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         INSERT INTO public.audit VALUES (now(), NEW.id); RETURN NULL; END $$;
+       CREATE TRIGGER audit AFTER INSERT OR UPDATE ON order_timeout.orders
+         FOR EACH ROW EXECUTE FUNCTION public.write_audit()`,
+      `CREATE TABLE public.audit_now PARTITION OF public.audit DEFAULT`,
+    ],
   ])('parks and closes nothing while %s, and goes on afterward', async (_, take, giveBack) => {
     const [paid, due] = [await place(20), await place(20, { paymentWindowMs: stretched(3_000) })];
     await administrate(take);

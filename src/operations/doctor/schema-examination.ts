@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { isDiskFull, isReadOnly, ownQuery } from '../../database';
+import { isContention, isDiskFull, isReadOnly, ownQuery } from '../../database';
 import {
   findFailingProviders,
   findPieces,
@@ -7,6 +7,7 @@ import {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
+  rehearseOrder,
 } from '../../orders';
 import { Outbox } from '../../outbox';
 import {
@@ -121,7 +122,10 @@ export class SchemaExamination {
 
   private async writing(): Promise<void> {
     const { dataSource, schema } = this.deps;
-    await rehearseWrite(dataSource, schema).catch(async (error: unknown) => {
+    const written = rehearseWrite(dataSource, schema, (tx) => rehearseOrder(tx, schema));
+    await written.catch(async (error: unknown) => {
+      // Who is in the way is told with the locks of the server.
+      if (isContention(error)) return;
       const why = sentenceOf(error);
       const where = 'docs/runbook.md, "The database is unavailable"';
       if (isReadOnly(error) && (await noteReadOnly(dataSource, this.notes))) return;

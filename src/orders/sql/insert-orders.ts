@@ -221,3 +221,16 @@ function insertSql(schema: string, writesEvents: boolean): string {
                       WHERE a.order_id = p.id LIMIT 1), false) AS has_money
       FROM placed p`;
 }
+
+/**
+ * Writes an order and changes it, for a transaction that is rolled back. What others have added to the table, such as a
+ * trigger, may refuse either.
+ */
+export async function rehearseOrder(tx: EntityManager, schema: string): Promise<void> {
+  const [row] = await tx.query<{ id: string }[]>(
+    `INSERT INTO ${schema}.orders (id, amount, currency, expires_at, fingerprint)
+     VALUES (gen_random_uuid()::text, 1, 'XXX', now(), '') RETURNING id`,
+  );
+  await tx.query(`UPDATE ${schema}.orders SET status = 'CLOSED' WHERE id = $1`, [row?.id]);
+  await tx.query('SET CONSTRAINTS ALL IMMEDIATE');
+}

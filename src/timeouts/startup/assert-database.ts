@@ -130,15 +130,20 @@ export async function assertTables(dataSource: DataSource, schema: string, which
 }
 
 /**
- * Writes 64 kB and rolls them back: a question does not show that the disk is full.
+ * Writes 64 kB, because a question does not show that the disk is full, and what `write` writes; then rolls both back.
  *
  * @throws what the database says
  */
-export async function rehearseWrite(dataSource: DataSource, schema: string): Promise<void> {
-  await rehearse(dataSource, (tx) =>
-    tx.query(`INSERT INTO ${schema}.engine_setting (name, value)
-      SELECT gen_random_uuid()::text, string_agg(md5(random()::text), '') FROM generate_series(1, 2048)`),
-  );
+export async function rehearseWrite(
+  dataSource: DataSource,
+  schema: string,
+  write: (tx: EntityManager) => Promise<void>,
+): Promise<void> {
+  await rehearse(dataSource, async (tx) => {
+    await tx.query(`INSERT INTO ${schema}.engine_setting (name, value)
+      SELECT gen_random_uuid()::text, string_agg(md5(random()::text), '') FROM generate_series(1, 2048)`);
+    await write(tx);
+  });
 }
 
 interface PoolOptions {

@@ -76,6 +76,23 @@ describe('the doctor finds, of the database server,', () => {
     expect(found?.remedy).toContain(`GRANT CONNECT ON DATABASE "${name}" TO`);
   });
 
+  it('29. a trigger of somebody else that lacks the partition of this month, also at its commit', async () => {
+    await inSession(
+      database.url,
+      'CREATE TABLE public.audit (at timestamptz) PARTITION BY RANGE (at)',
+      `CREATE FUNCTION public.write_audit() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO public.audit VALUES (now()); RETURN NULL; END $$`,
+      `CREATE CONSTRAINT TRIGGER audit AFTER UPDATE ON order_timeout.orders DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION public.write_audit()`,
+    );
+    const broken = await examine(database.url);
+    await inSession(database.url, 'CREATE TABLE public.audit_rest PARTITION OF public.audit DEFAULT');
+    const whole = await examine(database.url);
+    await inSession(database.url, 'DROP FUNCTION public.write_audit CASCADE', 'DROP TABLE public.audit');
+    expect(find('database-refuses-writes', broken)?.seen).toContain('o partition of relation "audit" found');
+    expect(find('database-refuses-writes', whole)).toBeUndefined();
+  });
+
   it('28. a schema that is gone, without telling to run an empty one', async () => {
     const { findings } = await examine(database.url, { DATABASE_SCHEMA: 'elsewhere' });
     const found = findings.map(({ id }) => id);

@@ -85,6 +85,15 @@ describe('our schema', () => {
     expect(isSchemaUnusable(about('theirs.orders', code))).toBe(false);
     expect(isDatabaseUnavailable(about('theirs.orders', code))).toBe(false);
   });
+
+  it('is unusable if a trigger breaks a constraint of what it writes, and not if a row breaks one, or a trigger refuses it', () => {
+    const where = { where: 'PL/pgSQL function audit.write() line 3 at SQL statement' };
+    const from = (code: string, more: object) =>
+      new QueryFailedError('INSERT INTO ours.orders', [], Object.assign(coded(code), more));
+    expect(isSchemaUnusable(from('23514', where))).toBe(true);
+    expect(isSchemaUnusable(from('23514', {}))).toBe(false);
+    expect(isSchemaUnusable(from('P0001', where))).toBe(false);
+  });
 });
 
 describe('a transaction', () => {
