@@ -98,7 +98,7 @@ const DIAGNOSES: Readonly<Record<FaultKind, readonly State[] | typeof PASSES>> =
   'connection-limit': [{ finds: ['database-connections'] }],
   'missing-right': [
     { form: 'first', finds: ['database-rights'] },
-    { form: 'last', finds: ['database-rights'] },
+    { form: 'last', finds: ['database-refuses-writes'] },
   ],
   'missing-permissions': [{ finds: ['broker-permissions'] }],
   'hasty-policy': [

@@ -48,8 +48,24 @@ export const limitConnections: Fault = (scene, random, entry) => {
   });
 };
 
+/** As when an audit table lacks the partition of this month. The trigger stays, and writes nothing afterward. */
+const BROKEN_TRIGGER = {
+  says: 'a broken trigger on orders',
+  take: `
+    CREATE TABLE IF NOT EXISTS public.audit (at timestamptz) PARTITION BY RANGE (at);
+    GRANT ALL ON public.audit TO ${ROLE};
+    CREATE OR REPLACE FUNCTION public.write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO public.audit VALUES (now()); RETURN NULL; END $$;
+    CREATE OR REPLACE TRIGGER audit AFTER INSERT OR UPDATE ON order_timeout.orders
+      FOR EACH ROW EXECUTE FUNCTION public.write_audit()`,
+  give: `
+    CREATE OR REPLACE FUNCTION public.write_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
+};
+
 export const revokeRight: Fault = (scene, random, entry) => {
-  const [table = 'orders', right = 'INSERT'] = RIGHTS[random.between(0, RIGHTS.length - 1)] ?? [];
+  const revoked = RIGHTS[random.between(0, RIGHTS.length)];
+  if (!revoked) return withoutRight(scene, random, entry, BROKEN_TRIGGER);
+  const [table, right] = revoked;
   return withoutRight(scene, random, entry, {
     says: `no ${right} on ${table}`,
     take: `REVOKE ${right} ON order_timeout.${table} FROM ${ROLE}`,
