@@ -39,14 +39,12 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** Limits for calls to providers, by provider name. @default {} */
   readonly resilience?: Readonly<Record<string, ResilienceOptions>>;
   /**
-   * Keys of the HTTP API, as `name:sha256hex:scopes`, with scopes joined by `+`. Required with `http: true`. A key with
-   * `@` and merchant ids after its scopes is limited to these merchants. `'open'` leaves access control to the host's
-   * guards.
+   * Keys of the HTTP API, as `name:sha256hex:scope+scope[@merchant+merchant]`. Required with `http: true`. `'open'` leaves
+   * access control to the host's guards.
    */
   readonly apiKeys?: readonly string[] | 'open';
   /**
-   * Keys of the operator page, as `name:sha256hex:roles`, with roles joined by `+`: `read`, `operate`, `money`, `reveal`. A
-   * key with `@` and merchant ids after its roles is limited to these merchants. Needs `operator`. @default [], closed
+   * Keys of the operator page, as `name:sha256hex:role+role[@merchant+merchant]`. Needs `operator`. @default [], closed
    */
   readonly operatorKeys?: readonly string[];
   /** Rate limits of the HTTP API. @default per second, 1000 requests per key and 20 failures per address */
@@ -63,11 +61,7 @@ export interface OrderTimeoutExtras {
   readonly isGlobal?: boolean;
   /** Whether to serve the HTTP API under /orders, /inventory, /payments, and /timeouts. @default false */
   readonly http?: boolean;
-  /**
-   * Whether to serve /openapi.json, /asyncapi.json, and /docs, a page to try the HTTP API, without a key. Needs `http`.
-   *
-   * @default false
-   */
+  /** Whether to serve /openapi.json, /asyncapi.json, and /docs, without a key. Needs `http`. @default false */
   readonly contract?: boolean;
   /** Whether to serve the operator page under /operator. It stays closed without `operatorKeys`. @default false */
   readonly operator?: boolean;

@@ -27,8 +27,7 @@ export function attemptStatusSection(): string {
   const rows = ATTEMPT_STATUSES.map((status) => `| ${code(status)} | ${MEANINGS[status]} |`);
   return `### Payment attempt status
 
-\`ATTEMPT_TRANSITIONS\` in \`src/orders/model/order.ts\` lists every step that a payment attempt may take.
-Any other step throws an error, and nothing is written.
+From \`ATTEMPT_TRANSITIONS\` in \`src/orders/model/order.ts\`.
 A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if an unregistered payment is reported.
 
 ${stateDiagram(arrowsOf(ATTEMPT_STATUSES, nextOf, { starts: FIRST_ATTEMPT_STATUSES }))}

@@ -26,7 +26,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Beside `useFactory`',
-    text: 'In `forRootAsync` these stand next to `useFactory`, because they decide what the module consists of.',
+    text: 'In `forRootAsync`, these stand next to `useFactory`.',
     interfaces: [['module/order-timeout-options', 'OrderTimeoutExtras']],
   },
   {
@@ -83,11 +83,11 @@ const SECTIONS: readonly Section[] = [
 
 const INTRODUCTION = `# Module options
 
-Every option of \`OrderTimeoutModule\`. The stand-alone service has [environment variables](configuration.md) instead.
-Options of \`@TimeoutHandler\` are [there, too](configuration.md#options-of-a-timeout-handler). An unknown option, or a value
-out of range, stops the start with a message that names it. Times are in milliseconds.
+Every option of \`OrderTimeoutModule\`. The stand-alone service has [environment variables](configuration.md), and
+\`@TimeoutHandler\` has [options of its own](configuration.md#options-of-a-timeout-handler). Startup fails and names every
+unknown option and invalid value. Times are in milliseconds.
 
-\`npm run diagrams\` writes this page from the comments in the code, and a unit test fails if it is out of date.
+\`npm run diagrams\` writes this page from the comments in the code.
 `;
 
 /** The page as the code has it. @throws Error when an option has no comment. */

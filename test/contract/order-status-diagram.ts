@@ -20,23 +20,19 @@ const nextOf = (status: OrderStatus): readonly OrderStatus[] => TRANSITIONS[stat
 export function orderStatusSection(): string {
   const labels = { starts: ['PENDING'] as const, labelOf: (status: OrderStatus) => EVENT_OF_STATUS[status] };
   const diagram = stateDiagram(arrowsOf(ORDER_STATUSES, nextOf, labels));
-  const rows = ORDER_STATUSES.map((status) => {
-    const event = EVENT_OF_STATUS[status];
-    return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} |`;
-  });
+  const rows = ORDER_STATUSES.map((status) => `| ${code(status)} | ${MEANINGS[status]} |`);
   return `### Order status
 
-\`TRANSITIONS\` in \`src/orders/model/order.ts\` lists every step that an order may take.
-Any other step throws an error, and nothing is written.
+From \`TRANSITIONS\` in \`src/orders/model/order.ts\`. Any other step throws an error, and nothing is written.
 Each arrow is labeled with the event that the step emits.
 
 ${diagram}
 
-| status | meaning | event |
-|---|---|---|
+| status | meaning |
+|---|---|
 ${rows.join('\n')}
 
-\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are final too, unless the provider holds money for the order.
-[Unmatched payments](unmatched-payments.md) says when such a payment revives the order and when it is refunded.
+\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are final too, unless there is an
+[unmatched payment](unmatched-payments.md).
 `;
 }

@@ -40,7 +40,7 @@ export function timeoutStatusSection(): string {
   const rows = ACTIONS.map((action) => `| ${code(action)} | ${MEANINGS[action]} |`);
   return `### Timeout status
 
-\`TIMEOUT_STEPS\` in \`src/timeouts/model/timeout.ts\` lists what each action does to a timeout.
+From \`TIMEOUT_STEPS\` in \`src/timeouts/model/timeout.ts\`.
 In any other status, the action changes nothing. The start and end points mean that there is no row.
 
 ${stateDiagram(arrows())}

@@ -50,52 +50,41 @@ export interface OrderPolicy {
   /** Longest payment window that an order may request, including extensions. @default 31_622_400_000 (366 days) */
   readonly maxPaymentWindowMs: number;
   /**
-   * What happens to money that arrives after the order was closed.
-   * - `revive-if-stock`: the order becomes PAID if its goods are in stock; otherwise the money is refunded.
-   * - `refund`: it is refunded.
-   * - `keep`: it waits for a person in unmatched_payment.
-   *
-   * Money for a canceled order never revives it. @default 'revive-if-stock'
+   * What happens to money for a closed order: `revive-if-stock` makes it PAID if its goods are in stock, and otherwise
+   * refunds, as `refund` does; `keep` waits for a person. A canceled order is never revived. @default 'revive-if-stock'
    */
   readonly latePayment: 'revive-if-stock' | 'refund' | 'keep';
-  /** What happens to a payment that the order does not need, because another one has paid it. @default 'refund' */
+  /** What happens to a payment that the order does not need. @default 'refund' */
   readonly surplusPayment: 'refund' | 'keep';
   /**
-   * What happens to money that is too much although the order needs each payment: `keep`, or `refund-excess`: the excess
-   * is refunded if the provider can refund a part of a payment. Otherwise it is kept. @default 'keep'
+   * What happens to an excess although the order needs each payment: `keep`, or `refund-excess` if the provider can
+   * refund in part. @default 'keep'
    */
   readonly overpayment: 'keep' | 'refund-excess';
   /**
    * What happens at the deadline to an order that is paid in part or in another currency: `refund-and-close`, or
-   * `park`: it keeps its stock and waits for a person. @default 'refund-and-close'
+   * `park` with its stock, for a person. @default 'refund-and-close'
    */
   readonly partialPayment: 'refund-and-close' | 'park';
   /**
-   * How long after the end of an order its closed attempts are looked up again, because notifications get lost and a
-   * close may be confirmed too early; empty for never. @default [1 min, 10 min, 2 h, 25 h]: later than every provider's
-   * last repetition of a notification
+   * How long after the end of an order its closed attempts are looked up again; empty for never.
+   * @default [1 min, 10 min, 2 h, 25 h]: later than every provider's last notification
    */
   readonly lateWatchOffsetsMs: readonly number[];
-  /**
-   * The most payment attempts of one order, in any state. Each is looked up at the deadline, and providers limit the
-   * rate of calls. @default 50
-   */
+  /** The most payment attempts of one order, in any state. @default 50 */
   readonly maxAttempts: number;
   /**
    * What happens to an attempt whose provider or merchant account is not configured in this process: `refuse`, or
-   * `allow`: it is registered, and at its deadline the order waits until the provider is configured. @default 'refuse'
+   * `allow`: at its deadline the order waits until the provider is configured. @default 'refuse'
    */
   readonly unknownProviders: 'refuse' | 'allow';
-  /**
-   * Whether each placed order is announced by the event `order.placed`: `send` or `none`. Each event is one more message
-   * and one more row that is written and deleted. @default 'none'
-   */
+  /** Whether each placed order is announced by the event `order.placed`: `send` or `none`. @default 'none' */
   readonly placedEvents: 'send' | 'none';
 }
 
 /** The module's options: every value has a default, and merchants may have their own values. */
 export interface OrderPolicyOptions extends Partial<OrderPolicy> {
-  /** Policies of single merchants, by merchant id. Missing values come from the global policies. */
+  /** Policies of single merchants, by merchant id. Others come from the global policies. */
   readonly merchants?: Readonly<Record<string, Partial<OrderPolicy>>>;
 }
 

@@ -56,8 +56,8 @@ export interface TimeoutsOptions {
   /** The URL of the PostgreSQL server, for a connection pool of the module's own. Give this or `dataSource`. */
   readonly database?: string | DatabaseOptions | undefined;
   /**
-   * How to reach the broker. Absent: PostgreSQL alone triggers all timeouts, no events are sent, and no commands are taken
-   * over AMQP. All processes of a database must agree on it.
+   * How to reach the broker. Absent: PostgreSQL alone triggers all timeouts. All processes of a database must agree on
+   * it.
    */
   readonly rabbit?: RabbitOptions | undefined;
   /** PostgreSQL schema of our tables. @default 'order_timeout' */
