@@ -45,6 +45,14 @@ export {
 export { type UnmatchedPayment } from './unmatched/unmatched-payment';
 export { orderMigrations } from './migrations/orders';
 export {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+  ORDER_KINDS,
+} from './model/order-timeouts';
+export {
   type CheckedOrder,
   type MinorUnits,
   type NewAttempt,
@@ -53,12 +61,6 @@ export {
   type OrderAttempt,
   type PlaceRejection,
   type PlaceResult,
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
-  PAYMENT_RECONCILIATION,
-  PAYMENT_REFUND,
-  ORDER_KINDS,
 } from './model/new-order';
 export {
   deliveryLimits,
@@ -86,7 +88,7 @@ export {
 } from './listeners/order-listeners';
 export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
 export { PlaceOrders } from './place/place-orders';
-export { rehearseOrder } from './sql/insert-orders';
+export { rehearseOrder } from './place/insert-orders';
 export { Orders } from './orders';
 export {
   ORDER_STATUSES,
@@ -131,6 +133,7 @@ export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from './retention/purge-orders';
 export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
+export { type WithoutPersonalData, withoutPersonalData } from './model/personal-data';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';
 export { PAYMENT_NAME_KEY } from './sql/handled-payments';
 export {

@@ -14,7 +14,7 @@ import { RefundPayment, ReviveOrder } from './operator/refund-and-revive';
 import { SettleUnmatched, UnmatchedPayments } from './operator/settle-unmatched';
 import { Orders } from './orders';
 import { ClaimPayment, MarkPaid } from './pay/mark-paid';
-import { HandleWebhook } from './pay/handle-webhook';
+import { HandleNotification } from './pay/handle-notification';
 import { CheckPayment, ReconcilePayments, ReleaseClaims } from './pay/reconcile-payments';
 import { RegisterAttempt } from './pay/register-attempt';
 import { AnnounceRefusals } from './place/announce-refusals';
@@ -33,7 +33,7 @@ import { ErasePersonalData } from './retention/purge-orders';
 import { ContestedRows } from './sql/attempts';
 import { KeepUnmatchedMoney } from './sql/keep-unmatched-money';
 import { SettledPayments } from './sql/handled-payments';
-import { InsertOrders } from './sql/insert-orders';
+import { InsertOrders } from './place/insert-orders';
 import { OrderMerchants, ReadAttempts } from './sql/order-rows';
 import { OrderStore } from './sql/order-store';
 import { OrderTransaction } from './sql/order-transaction';
@@ -65,7 +65,7 @@ const timeoutHandlers = [
 
 const useCases = [
   ...[PlaceOrders, AnnounceRefusals, ReadOrder, ListOrders, SummarizeOrders, ReadDossier],
-  ...[RegisterAttempt, ClaimPayment, MarkPaid, CheckPayment, HandleWebhook, ReleaseClaims, PaymentLookups],
+  ...[RegisterAttempt, ClaimPayment, MarkPaid, CheckPayment, HandleNotification, ReleaseClaims, PaymentLookups],
   ...[Deadlines, EndOrder, ReviveOrder, RefundPayment, BulkRun, BulkActions],
   ...[HandleUnmatched, NoteUnmatchedMoney, PaymentWatch, UnmatchedPayments, AssignUnmatched, SettleUnmatched],
   ...[RevealPersonalData, NoteOnOrders, ErasePersonalData, Purge, PurgeLoop, Orders],

@@ -26,7 +26,7 @@ import {
 } from './operator/refund-and-revive';
 import { type OrderView } from './model/order';
 import { CheckPayment, type CheckPaymentResult } from './pay/reconcile-payments';
-import { HandleWebhook } from './pay/handle-webhook';
+import { HandleNotification } from './pay/handle-notification';
 import { MarkPaid, type MarkPaidResult } from './pay/mark-paid';
 import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-attempt';
 import { type ReportedPayment } from './model/reported-payment';
@@ -57,7 +57,7 @@ export class Orders {
     private readonly registering: RegisterAttempt,
     private readonly booking: MarkPaid,
     private readonly checking: CheckPayment,
-    private readonly webhooks: HandleWebhook,
+    private readonly notifications: HandleNotification,
     private readonly deadlines: Deadlines,
     private readonly ending: EndOrder,
     private readonly reviving: ReviveOrder,
@@ -139,7 +139,7 @@ export class Orders {
    * status, content type, and body. Undefined: no provider of this name sends notifications.
    */
   handleWebhook(providerName: string, request: NotificationRequest): Promise<NotificationReply | undefined> {
-    return this.webhooks.execute(providerName, request);
+    return this.notifications.execute(providerName, request);
   }
 
   /** Moves the deadline of a PENDING order, later or earlier, even if it is overdue. */

@@ -1,9 +1,9 @@
 import {
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/model/new-order';
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+} from '../../src/orders/model/order-timeouts';
 import { type AttemptKey, isSameAttempt, type LockedOrder, type OrderStatus } from '../../src/orders/model/order';
 import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
 import { type Shop } from './shop';

@@ -1,7 +1,7 @@
 import { bookMoney, type Money } from '../../src/orders/model/money';
 import { decidePayment } from '../../src/orders/pay/mark-paid';
 import { isAnyones, othersWith, toldAs, vouchedBy, vouchedByBoth } from '../../src/orders/model/decide-claim';
-import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
+import { isLinkedByReport } from '../../src/orders/pay/handle-notification';
 import {
   type LockedOrder,
   accountOfAttempt,
@@ -10,7 +10,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../../src/orders/model/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
 import {
   type UnmatchedHandling,
   type UnmatchedMoney,
@@ -30,7 +30,7 @@ interface Booked {
   readonly handlesUnmatchedLater?: boolean;
 }
 
-/** src/orders/pay/handle-webhook.ts: finds the order of a payment that a provider tells of. */
+/** src/orders/pay/handle-notification.ts: finds the order of a payment that a provider tells of. */
 export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
   const { store, engine, agenda, random, trace } = world;
   if (confirm(world, late, told, by)) return;

@@ -12,7 +12,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../../src/orders/model/order';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/new-order';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/model/order-timeouts';
 import { type Booking, type Money, released, toldOfPaid } from '../../src/orders/model/money';
 import { mayBeFor, unownedOf, neededPayments, type SamePayments } from '../../src/orders/model/decide-claim';
 import {

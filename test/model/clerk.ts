@@ -7,7 +7,7 @@ import {
   type PaymentAttempt,
   withStatus,
 } from '../../src/orders/model/order';
-import { paymentTimeout, refundTimeout } from '../../src/orders/model/new-order';
+import { paymentTimeout, refundTimeout } from '../../src/orders/model/order-timeouts';
 import { bookMoney } from '../../src/orders/model/money';
 import { isMisreported } from '../../src/orders/model/decide-claim';
 import { HELD_MONEY_REASONS } from '../../src/orders/model/unmatched-money';

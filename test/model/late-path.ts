@@ -18,7 +18,7 @@ import {
   isSameRow,
   type PaymentAttempt,
 } from '../../src/orders/model/order';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/model/new-order';
+import { reconcileTimeout, PAYMENT_REFUND, ORDER_LATE_WATCH } from '../../src/orders/model/order-timeouts';
 import { transition, type ActionContext } from '../../src/orders/model/transition';
 import { type World } from './world';
 

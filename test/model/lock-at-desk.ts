@@ -1,5 +1,5 @@
 import { type LockedOrder, isUndecided } from '../../src/orders/model/order';
-import { paymentTimeout } from '../../src/orders/model/new-order';
+import { paymentTimeout } from '../../src/orders/model/order-timeouts';
 import { moneyReceived } from '../../src/orders/model/money';
 import { type World } from './world';
 

@@ -1,4 +1,4 @@
-import { PAYMENT_REFUND } from '../../src/orders/model/new-order';
+import { PAYMENT_REFUND } from '../../src/orders/model/order-timeouts';
 import { isSameAttempt, type PaymentAttempt } from '../../src/orders/model/order';
 import { isFailure } from './refund-handler';
 import { type Shop } from './shop';

@@ -1,14 +1,14 @@
 import { type AttemptKey } from '../../src/orders/model/order';
 import { type PaidOutcome } from '../../src/payments';
+import { accountOf } from '../../src/orders/model/new-order';
 import {
-  ORDER_LATE_WATCH,
   paymentTimeout,
-  reconcileTimeout,
   refundTimeout,
-  accountOf,
-} from '../../src/orders/model/new-order';
+  reconcileTimeout,
+  ORDER_LATE_WATCH,
+} from '../../src/orders/model/order-timeouts';
 import { type Money } from '../../src/orders/model/money';
-import { isLinkedByReport, refundedOf } from '../../src/orders/pay/handle-webhook';
+import { isLinkedByReport, refundedOf } from '../../src/orders/pay/handle-notification';
 import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
@@ -68,7 +68,7 @@ export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean
   return true;
 }
 
-/** src/orders/pay/handle-webhook.ts: what is not money is told to a person, and its attempt is looked up. */
+/** src/orders/pay/handle-notification.ts: what is not money is told to a person, and its attempt is looked up. */
 function refuse({ world: { store, engine, agenda }, world }: Shop, told: Money): void {
   const found = findNotified(world, told);
   const known = found && isLinkedByReport(found, told) ? undefined : found;
@@ -85,7 +85,7 @@ function isBookable({ amount, currency }: Money): boolean {
 }
 
 /**
- * src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it, or only a report has used
+ * src/orders/pay/handle-notification.ts: the state of a payment has changed. False: nobody knows it, or only a report has used
  * its name, so another one is looked up.
  */
 function look(shop: Shop, money: Money): boolean {

@@ -1,9 +1,14 @@
-import { closesAt } from '../../src/orders/model/order';
+import {
+  closesAt,
+  type LockedOrder,
+  canTakeMoney,
+  isUnconfirmed,
+  type PaymentAttempt,
+} from '../../src/orders/model/order';
 import { readConfirmation } from '../../src/orders/lookup/payment-lookups';
 import { declareClosed } from '../../src/orders/close/end-order';
 import { decideManualRefund, decideRevival } from '../../src/orders/operator/refund-and-revive';
-import { type LockedOrder, canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/model/order';
-import { paymentTimeout } from '../../src/orders/model/new-order';
+import { paymentTimeout } from '../../src/orders/model/order-timeouts';
 import { transition } from '../../src/orders/model/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';

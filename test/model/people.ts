@@ -1,4 +1,4 @@
-import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/model/new-order';
+import { deadlineTimeouts, paymentTimeout, ORDER_LATE_WATCH } from '../../src/orders/model/order-timeouts';
 import { readQuery } from '../../src/orders/lookup/payment-lookups';
 import { refundsOfCancellation } from '../../src/orders/model/plan-closing';
 import { type LockedOrder, isUndecided, canTakeMoney } from '../../src/orders/model/order';

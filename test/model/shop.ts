@@ -7,11 +7,11 @@ import { placedWith } from './early-bird';
 import { OrderPolicies, type OrderPolicy } from '../../src/orders/model/order-policies';
 import {
   deadlineTimeouts,
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../../src/orders/model/new-order';
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+} from '../../src/orders/model/order-timeouts';
 import { Agenda } from './agenda';
 import { closingHandler } from './closing-handler';
 import { LatePath } from './late-path';

@@ -1,4 +1,5 @@
-import { accountOf, deadlineTimeouts } from '../../src/orders/model/new-order';
+import { accountOf } from '../../src/orders/model/new-order';
+import { deadlineTimeouts } from '../../src/orders/model/order-timeouts';
 import { draftAttempt } from '../../src/orders/model/money';
 import {
   hasRegistered,

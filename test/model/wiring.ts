@@ -6,7 +6,7 @@ import { decideClaim } from '../../src/orders/model/decide-claim';
 import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
 import { planClosing } from '../../src/orders/model/plan-closing';
 import { decideManualClose } from '../../src/orders/close/end-order';
-import { earlyMoneyTimeout } from '../../src/orders/model/new-order';
+import { earlyMoneyTimeout } from '../../src/orders/model/order-timeouts';
 import { nextStep } from '../../src/orders/lookup/payment-lookups';
 
 /** The decisions that a weaker variant replaces. */

@@ -14,6 +14,8 @@ import {
   type DossierRefund,
   merchantTimeouts,
   PAYMENT_REFUND,
+  type WithoutPersonalData,
+  withoutPersonalData,
 } from '../../orders';
 import { unsentEventsOf, type UnsentEvent } from '../../outbox';
 import {
@@ -66,7 +68,7 @@ export type TimeoutView = Omit<TimeoutRecord, 'generation' | 'payload'>;
 type PaidAttemptView = AttemptView & { readonly paidCurrency?: string };
 
 /** An order as operators see it. Personal data is left out. */
-export interface OrderPageView extends PlainOrder {
+export interface OrderPageView extends WithoutPersonalData<OrderView> {
   readonly attempts: readonly PaidAttemptView[];
   readonly timeline: readonly TimelineEntry[];
   readonly stock: readonly Reservation[];
@@ -94,7 +96,7 @@ function toOrderPage(
   const ofMoney = [...ofAttempts(dossier), ...ofRefunds(dossier), ...ofUnmatched(dossier)];
   const timeline = [...history.map(ofHistory), ...ofMoney, ...unsent.map(ofEvent)];
   return {
-    ...withoutMetadata(order),
+    ...withoutPersonalData(order),
     attempts: order.attempts.map((attempt) => withPaidCurrency(attempt, dossier)),
     timeline: timeline.sort((a, b) => a.at.getTime() - b.at.getTime()),
     stock,
@@ -251,11 +253,4 @@ export class ListRefunds {
       return refund ? [{ ...refund, timeout: toTimeoutView(timeout) }] : [];
     });
   }
-}
-
-/** An order without what may identify its buyer. */
-type PlainOrder = Omit<OrderView, 'metadata'>;
-
-function withoutMetadata(order: OrderView): PlainOrder {
-  return Object.fromEntries(Object.entries(order).filter(([name]) => name !== 'metadata')) as unknown as PlainOrder;
 }

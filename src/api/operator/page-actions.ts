@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import { z } from 'zod';
-import { type ActionContext, type OrderView } from '../../orders';
+import { type ActionContext, type OrderView, withoutPersonalData } from '../../orders';
 import { fields } from '../../orders/input';
 import {
   Action,
@@ -51,16 +51,6 @@ class PageActionInterceptor implements NestInterceptor {
 }
 
 const reasonGiven = z.looseObject({ reason: fields.reason });
-
-/** Metadata of orders, and evidence of providers. */
-const PERSONAL = ['metadata', 'evidence'];
-
-function withoutPersonalData(answer: unknown): unknown {
-  if (Array.isArray(answer)) return answer.map(withoutPersonalData);
-  if (typeof answer !== 'object' || answer === null || answer instanceof Date) return answer;
-  const shown = Object.entries(answer).filter(([name]) => !PERSONAL.includes(name));
-  return Object.fromEntries(shown.map(([name, value]) => [name, withoutPersonalData(value)]));
-}
 
 @PageActions('orders/:id')
 export class PageOrderActionsController extends OrderActionsController {

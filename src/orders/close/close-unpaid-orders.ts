@@ -10,7 +10,7 @@ import {
 } from '../../timeouts';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../model/findings';
-import { busyOutcome, allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../model/new-order';
+import { busyOutcome, allTimeouts, OWN_LIMITS, ORDER_REMINDER, ORDER_PAYMENT } from '../model/order-timeouts';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch, isWatched } from '../unmatched/payment-watch';
 import { isElsewhere, NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';

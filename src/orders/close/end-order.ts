@@ -13,7 +13,7 @@ import {
   type PaymentAttempt,
   withStatus,
 } from '../model/order';
-import { allTimeouts, paymentTimeout } from '../model/new-order';
+import { allTimeouts, paymentTimeout } from '../model/order-timeouts';
 import {
   transition,
   type ActionOptions,

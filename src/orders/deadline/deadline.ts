@@ -7,15 +7,15 @@ import { type LockedOrderContext, OrderTransaction } from '../sql/order-transact
 import { type Order, type OrderView, type LockedOrder } from '../model/order';
 import { OrderPolicies } from '../model/order-policies';
 import {
+  busyOutcome,
+  remindsAt,
   allTimeouts,
   deadlineTimeouts,
-  paymentTimeout,
-  busyOutcome,
-  ORDER_REMINDER,
   parseReminderKey,
-  remindsAt,
+  paymentTimeout,
   OWN_LIMITS,
-} from '../model/new-order';
+  ORDER_REMINDER,
+} from '../model/order-timeouts';
 import { isActionNoted } from '../sql/order-rows';
 import { type ActionOptions, type ActionContext, contextOf, orderEvent } from '../model/transition';
 import { insufficientParts } from '../model/money';

@@ -143,8 +143,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** After this time without a result, runs count, so that what waits is parked with an alert. Refunds and payment watches, too. */
-export const MAX_DEFER_MS = 24 * HOUR;
+/** Look-ups without a clear answer count only after this time, so that what waits is parked with an alert. Refunds, too. */
+export const LONGEST_UNCOUNTED_MS = 24 * HOUR;
 
 /** When a timeout became due, and since when it has been looked up without a clear answer. */
 export interface Asked {
@@ -161,7 +161,7 @@ export function waitedMs({ askedSince, dueAt }: Asked, now: Date): number {
 }
 
 export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
-  const counted = waitedMs > MAX_DEFER_MS;
+  const counted = waitedMs > LONGEST_UNCOUNTED_MS;
   switch (finding.type) {
     case 'NO_PROVIDER':
       return { reason: finding.reason, counted: true };
@@ -188,7 +188,7 @@ export function waitForUnknown(
   if (needsPerson) return { reason, counted: true };
   const afterMs = Math.max(leastMs, unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE));
   if (paused) return { reason, counted: false, afterMs, answers: 'none' };
-  const counted = waitedMs > MAX_DEFER_MS;
+  const counted = waitedMs > LONGEST_UNCOUNTED_MS;
   return { reason, counted, ...(counted ? {} : { afterMs }) };
 }
 

@@ -3,17 +3,18 @@ import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { statements } from '../../database';
 import { type TimeoutRef } from '../../timeouts';
+import { EVIDENCE } from '../model/personal-data';
 import { checkRequest } from '../input/check-input';
 import { OrderTransaction } from '../sql/order-transaction';
 import { type OperatorOptions, byOperator, type Actor } from '../model/transition';
 import {
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
   parseReminderKey,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../model/new-order';
+  ORDER_LATE_WATCH,
+  ORDER_REMINDER,
+  ORDER_PAYMENT,
+} from '../model/order-timeouts';
 
 interface RevealRequest {
   readonly orderId: string;
@@ -29,7 +30,7 @@ export interface PersonalData {
 }
 
 interface Evidence {
-  readonly of: 'history' | 'attempt' | 'unmatched' | 'refund';
+  readonly of: (typeof EVIDENCE)[number]['of'];
   /** The version of the history entry, or the provider and reference of the payment. */
   readonly name: string;
   readonly evidence: Readonly<Record<string, unknown>>;
@@ -71,15 +72,13 @@ export class RevealPersonalData {
 }
 
 const personalSql = statements((schema) => {
-  const of = (what: string, name: string, table: string): string =>
-    `SELECT '${what}' AS of, ${name} AS name, e.evidence FROM ${table} AS e
-        WHERE e.order_id = $1 AND e.evidence IS NOT NULL`;
+  const found = EVIDENCE.map(
+    ({ of, name, table }) => `
+               SELECT '${of}' AS of, ${name} AS name, e.evidence FROM ${schema}.${table} AS e
+                WHERE e.order_id = $1 AND e.evidence IS NOT NULL`,
+  );
   return `
-      SELECT o.metadata, (SELECT json_agg(found) FROM (
-               ${of('history', 'e.version::text', `${schema}.order_history`)}
-               UNION ALL ${of('attempt', `e.provider || ' ' || e.reference`, `${schema}.payment_attempt`)}
-               UNION ALL ${of('unmatched', `e.provider || ' ' || e.reference`, `${schema}.unmatched_payment`)}
-               UNION ALL ${of('refund', `e.provider || ' ' || e.reference`, `${schema}.refund`)}) found) AS evidence
+      SELECT o.metadata, (SELECT json_agg(found) FROM (${found.join(' UNION ALL')}) found) AS evidence
         FROM ${schema}.orders o WHERE o.id = $1`;
 });
 

@@ -18,7 +18,7 @@ import {
   isUndecided,
 } from '../model/order';
 import { isPaidFor, type LockedOrderContext, OrderTransaction, applyStep, type Why } from '../sql/order-transaction';
-import { refundTimeout } from '../model/new-order';
+import { refundTimeout } from '../model/order-timeouts';
 import { isPaidBy, neededPayments } from '../model/decide-claim';
 import { SettledPayments } from '../sql/handled-payments';
 import {

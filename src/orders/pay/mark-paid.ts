@@ -31,7 +31,8 @@ import { type PartReason, type UnmatchedReason, type UnmatchedMoney } from '../m
 import { type ActionContext, transition, type ActionOptions, contextOf } from '../model/transition';
 import { type Booking, bookMoney, type Money, moneyReceived, reasonOfPart } from '../model/money';
 import { type ReportedPayment, evidenceOf, accountIn } from '../model/reported-payment';
-import { accountOf, allTimeouts } from '../model/new-order';
+import { accountOf } from '../model/new-order';
+import { allTimeouts } from '../model/order-timeouts';
 import { assertNever } from '../../errors';
 import { PaymentProviders } from '../../payments';
 import { ChangedMeanwhileError, isContention, type Transaction } from '../../database';

@@ -13,7 +13,7 @@ import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { neededPayments } from '../model/decide-claim';
 import { type AttemptFinding, waitForProviders } from '../model/findings';
-import { busyOutcome, allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../model/new-order';
+import { busyOutcome, allTimeouts, OWN_LIMITS, PAYMENT_RECONCILIATION } from '../model/order-timeouts';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,

@@ -8,10 +8,8 @@ import {
   type ProviderRejection,
   refuseProvider,
   withAccount,
-  deadlineTimeouts,
-  earlyMoneyTimeout,
-  paymentTimeout,
 } from '../model/new-order';
+import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../model/order-timeouts';
 import { type LockedOrderContext, OrderTransaction } from '../sql/order-transaction';
 import { OrderPolicies } from '../model/order-policies';
 import {

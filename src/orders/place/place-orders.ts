@@ -23,19 +23,22 @@ import { toView } from '../model/order';
 import { OrderPolicies } from '../model/order-policies';
 import {
   type CheckedOrder,
-  deadlineTimeouts,
-  draftOrder,
-  earlyMoneyTimeout,
-  namesOf,
   type NewOrder,
   type PlaceRejection,
   type PlaceResult,
   refuseProvider,
-  type OrderDraft,
-  placedOrder,
 } from '../model/new-order';
+import {
+  placedOrder,
+  namesOf,
+  draftOrder,
+  type OrderDraft,
+  type InsertedRow,
+  type Insertion,
+  InsertOrders,
+} from './insert-orders';
+import { deadlineTimeouts, earlyMoneyTimeout } from '../model/order-timeouts';
 import { type ActionContext, type ActionOptions, contextOf } from '../model/transition';
-import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
 import { readViews } from '../sql/order-rows';
 
 /**

@@ -3,12 +3,12 @@ import { ownQuery } from '../../database';
 import { reservedOrderIds } from '../../inventory';
 import { timeoutExists, undecidedTimeouts, type TimeoutScope } from '../../timeouts';
 import {
-  ORDER_PAYMENT,
-  ORDER_LATE_WATCH,
   PAYMENT_RECONCILIATION,
-  ORDER_REMINDER,
   PAYMENT_REFUND,
-} from '../model/new-order';
+  ORDER_LATE_WATCH,
+  ORDER_REMINDER,
+  ORDER_PAYMENT,
+} from '../model/order-timeouts';
 
 interface Incomplete {
   readonly count: number;

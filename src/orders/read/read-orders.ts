@@ -2,9 +2,16 @@ import { Injectable, Inject } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, onOwnConnection, STATEMENT_MS, statements } from '../../database';
 import { TimeoutScheduler, type TimeoutRef } from '../../timeouts';
-import { paymentTimeout, allTimeouts, ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
+import {
+  allTimeouts,
+  paymentTimeout,
+  reconcileTimeout,
+  PAYMENT_REFUND,
+  ORDER_LATE_WATCH,
+} from '../model/order-timeouts';
 import { closesAt, type OrderView, type OrderStatus, type PaymentAttempt, type PaidSource } from '../model/order';
 import { readViews, type ReadOrderRow } from '../sql/order-rows';
+import { EVIDENCE } from '../model/personal-data';
 import { type TransitionCause } from '../model/transition';
 import { CLOCK, type Clock } from '../../clock';
 import { checkPage } from '../input/check-input';
@@ -304,12 +311,13 @@ export class ReadDossier {
 const dossierSql = statements((schema) => {
   const listed = (what: string, from: string): string =>
     `(SELECT json_agg(found) FROM (SELECT ${what} FROM ${from}) found)`;
+  const hasEvidence = EVIDENCE.map(
+    ({ table }) => `EXISTS (SELECT 1 FROM ${schema}.${table} e WHERE e.order_id = o.id AND e.evidence IS NOT NULL)`,
+  );
   return {
     order: `
       SELECT o.id, o.status, o.reminder_offsets_ms AS offsets,
-             EXISTS (SELECT 1 FROM ${schema}.payment_attempt a WHERE a.order_id = o.id AND a.evidence IS NOT NULL)
-               OR EXISTS (SELECT 1 FROM ${schema}.order_history h WHERE h.order_id = o.id AND h.evidence IS NOT NULL)
-               AS "hasEvidence",
+             ${hasEvidence.join(' OR ')} AS "hasEvidence",
              ${listed(
                `a.provider, a.reference, NULLIF(COALESCE(a.resolved_account, a.merchant_account), '') AS "merchantAccount", a.status, a.amount, a.currency,
                 a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency",

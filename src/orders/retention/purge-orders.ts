@@ -6,15 +6,16 @@ import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
 import { OrderListeners } from '../listeners/order-listeners';
 import { ERASED_PREFIX, type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
+import { erasing } from '../model/personal-data';
 import { rememberBookedSql } from '../sql/handled-payments';
 import { type Actor, type OperatorOptions } from '../model/transition';
 import {
-  ORDER_LATE_WATCH,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
-} from '../model/new-order';
+  ORDER_LATE_WATCH,
+  ORDER_REMINDER,
+  ORDER_PAYMENT,
+} from '../model/order-timeouts';
 import { isSettled } from '../model/unmatched-money';
 import { OrderTransaction } from '../sql/order-transaction';
 
@@ -102,9 +103,6 @@ const purgeSql = statements((schema) => {
   };
 });
 
-/** Texts of callers may contain names. Texts of the service are codes. */
-const CALLERS = `'api', 'command', 'operator'`;
-
 const eraseSql = statements((schema) => {
   const isOpenName = `reference NOT LIKE '${ERASED_PREFIX}%'`;
   return {
@@ -113,19 +111,15 @@ const eraseSql = statements((schema) => {
              AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
              AND NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
         FROM ${schema}.orders o WHERE o.id = $1`,
-    // The fingerprint is a hash of the request, so its content could be guessed. updated_at stays, because retention
-    // depends on it.
+    // updated_at stays, because retention depends on it.
     mark: `
       WITH erased AS (
-        UPDATE ${schema}.orders SET metadata = NULL, fingerprint = 'erased', erased_at = now(), version = version + 1
+        UPDATE ${schema}.orders SET ${erasing('orders')}, erased_at = now(), version = version + 1
          WHERE id = $1 AND version = $2 RETURNING id, version, status)
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
       SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`,
-    // Operators stay accountable for their actions. Other callers may be the buyer.
     history: `
-      UPDATE ${schema}.order_history
-         SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
-             reason = CASE WHEN cause IN (${CALLERS}) THEN NULL ELSE reason END
+      UPDATE ${schema}.order_history SET ${erasing('order_history')}
        WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`,
     remember: rememberBookedSql(schema, `a.${isOpenName}`),
     references: referencesSql(schema, isOpenName),
@@ -148,14 +142,12 @@ function referencesSql(schema: string, isOpenName: string): string {
         SELECT ${key} FROM own
         UNION SELECT ${key} FROM ${schema}.unmatched_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
     attempts AS (
-      UPDATE ${schema}.payment_attempt a SET reference = n.pseudonym, transaction_id = NULL, evidence = NULL
+      UPDATE ${schema}.payment_attempt a SET ${erasing('payment_attempt')}
         FROM named n WHERE ${isNamed('a')} AND a.order_id = $1),
     refunds AS (
-      UPDATE ${schema}.refund r SET reference = n.pseudonym, evidence = NULL,
-             number = md5(n.pseudonym || CASE r.reason WHEN 'overpaid' THEN ' excess' ELSE '' END),
-             refund_id = CASE WHEN r.refund_id IS NOT NULL THEN n.pseudonym END
+      UPDATE ${schema}.refund r SET ${erasing('refund')}
         FROM named n WHERE ${isNamed('r')} AND r.order_id = $1)
-    UPDATE ${schema}.unmatched_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL
+    UPDATE ${schema}.unmatched_payment p SET ${erasing('unmatched_payment')}
       FROM named n WHERE ${isNamed('p')}
        AND (p.order_id = $1 OR EXISTS (SELECT 1 FROM own n WHERE ${isNamed('p')}))`;
 }

@@ -6,7 +6,7 @@ import { Database, statements, storableJson } from '../../database';
 import { present } from '../../errors';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { outboxEvent } from '../model/transition';
-import { closingsNow } from '../model/new-order';
+import { closingsNow } from '../model/order-timeouts';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
 import { keptFromEnding } from './attempts';
 import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters, wasRefunded } from './handled-payments';

@@ -23,7 +23,7 @@ import {
 } from '../model/order';
 import { type UnmatchedMoney, PART_REASONS, reasonsSql } from '../model/unmatched-money';
 import { type Transition } from '../model/transition';
-import { closingsNow } from '../model/new-order';
+import { closingsNow } from '../model/order-timeouts';
 import { TimeoutScheduler } from '../../timeouts';
 import { ContestedRows, insertPaid, keptFromEnding, writeAttempts } from './attempts';
 import { type AttemptWrite } from '../model/money';

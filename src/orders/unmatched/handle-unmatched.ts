@@ -10,7 +10,7 @@ import { handlingOfPart } from '../model/plan-closing';
 import { type LockedOrder, isUnconfirmed, paidAttempts, type PaymentAttempt, isClaim } from '../model/order';
 import { OrderPolicies, type OrderPolicy } from '../model/order-policies';
 import { OrderStore } from '../sql/order-store';
-import { PAYMENT_REFUND, reconcileTimeout } from '../model/new-order';
+import { reconcileTimeout, PAYMENT_REFUND } from '../model/order-timeouts';
 import { transition, type ActionContext } from '../model/transition';
 import {
   type UnmatchedHandling,

@@ -23,7 +23,7 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../model/order';
-import { reconcileTimeout } from '../model/new-order';
+import { reconcileTimeout } from '../model/order-timeouts';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { OrderStore } from '../sql/order-store';

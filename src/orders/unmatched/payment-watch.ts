@@ -12,7 +12,7 @@ import {
 } from '../../timeouts';
 import { type LockedOrder, isUndecided, hasRegistered, isSettledReport, type PaymentAttempt } from '../model/order';
 import { OrderPolicies } from '../model/order-policies';
-import { ORDER_LATE_WATCH, busyOutcome, OWN_LIMITS } from '../model/new-order';
+import { busyOutcome, OWN_LIMITS, ORDER_LATE_WATCH } from '../model/order-timeouts';
 import {
   type AttemptFinding,
   shortestOf,

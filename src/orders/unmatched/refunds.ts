@@ -23,7 +23,7 @@ import {
 } from '../../timeouts';
 import { applyStep } from '../sql/order-transaction';
 import { PaymentLookups } from '../lookup/payment-lookups';
-import { busyOutcome, PAYMENT_REFUND, OWN_LIMITS } from '../model/new-order';
+import { busyOutcome, OWN_LIMITS, PAYMENT_REFUND } from '../model/order-timeouts';
 import { OrderEventLog } from '../listeners/order-listeners';
 import { causeOf, orderEvent, transition, type ActionContext } from '../model/transition';
 import { OrderStore } from '../sql/order-store';

@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { Database, statements, storableText } from '../../database';
 import { TimeoutScheduler } from '../../timeouts';
-import { closingsNow } from '../model/new-order';
+import { closingsNow } from '../model/order-timeouts';
 import { BOOKED_SQL, isSameRow, type PaidSource, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { type ReportedPayment } from '../model/reported-payment';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../model/unmatched-money';

@@ -25,7 +25,7 @@ import {
   type SettlementQueries,
   type NextWakeUp,
 } from './timeout-settler';
-import { type DatabaseClock, type DueBuffer } from './due-buffer';
+import { type DatabaseClock, type DueBuffer } from './received-wake-ups';
 
 interface BatchesDependencies<T> {
   readonly work: BatchWork<T>;

@@ -16,7 +16,7 @@ import {
   type LockedRow,
 } from '../model/timeout';
 import { type BatchWork, failureOf, IsolatedBatches, GATHER, MicroBatcher } from './batches';
-import { type DatabaseClock } from './due-buffer';
+import { type DatabaseClock } from './received-wake-ups';
 import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 
 interface LookUpDependencies extends AnswerDependencies {

@@ -9,7 +9,7 @@ import {
   type TimeoutCause,
   type WorkItem,
 } from '../model/timeout';
-import { type DatabaseClock } from './due-buffer';
+import { type DatabaseClock } from './received-wake-ups';
 import { type ExternalLookups } from './external-lookups';
 import { type SettlementQueries, type TimeoutSettler } from './timeout-settler';
 

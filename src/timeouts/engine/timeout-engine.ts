@@ -19,8 +19,8 @@ import { DuplicateTimeoutHandlerError, DueTimeoutLockedError, EndlessTimeoutsErr
 import { type TimeoutObservers, type TimeoutCause, type TimeoutRef, HEAD_START_MS } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
 import { TimeoutQueries } from '../scheduling/timeout-scheduler';
-import { DatabaseClock } from './due-buffer';
-import { WakeUpConsumer, TimeoutProcessor } from './timeout-processor';
+import { DatabaseClock, WakeUpConsumer } from './received-wake-ups';
+import { TimeoutProcessor } from './timeout-processor';
 import { Sweep } from './sweep';
 import { type NextWakeUp } from './timeout-settler';
 

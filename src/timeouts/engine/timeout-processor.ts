@@ -1,31 +1,13 @@
 import { type DataSource } from 'typeorm';
-import { Logger } from '@nestjs/common';
-import { type Clock, ToldFailures, withTimeout } from '../../clock';
-import { type ScanRange, isDatabaseWritable } from '../../database';
-import { messageOf } from '../../errors';
+import { type Clock, withTimeout } from '../../clock';
+import { type ScanRange } from '../../database';
 import { type Outbox } from '../../outbox';
-import {
-  type Channel,
-  type Delivery,
-  declareWorkQueue,
-  KeptDeliveries,
-  type ManualAckConsumer,
-  type RabbitClient,
-} from '../../rabbit';
 import { type Controls } from '../controls/controls';
 import { HandlerAdapter } from '../handlers/handler-adapter';
 import { type RegisteredHandler } from '../handlers/registered-handler';
-import {
-  type TimeoutObserver,
-  type TimeoutObservers,
-  type WakeUpResult,
-  type WorkItem,
-  decodeWakeUp,
-  type WakeUp,
-  type TimeoutCause,
-} from '../model/timeout';
+import { type TimeoutCause, type TimeoutObserver, type WakeUpResult, type WorkItem } from '../model/timeout';
 import { OverduePages, type SeenRow, type SweptPage } from './overdue-pages';
-import { type DatabaseClock, DueBuffer } from './due-buffer';
+import { type DatabaseClock, DueBuffer } from './received-wake-ups';
 import { ExternalLookups } from './external-lookups';
 import { IsolatedBatches, WakeUpSettlement, GATHER, MicroBatcher } from './batches';
 import { OutcomeRecorder, SettlementQueries, TimeoutSettler } from './timeout-settler';
@@ -182,88 +164,6 @@ export class OverdueWakeUps {
 
 function identityOf(key: string, generation: string | null): string {
   return `${generation ?? '*'} ${key}`;
-}
-
-interface ConsumerDependencies {
-  readonly client: RabbitClient;
-  readonly processor: TimeoutProcessor;
-  readonly prefetch: number;
-  readonly observers: TimeoutObservers;
-  /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
-  bind(channel: Channel, queue: string): Promise<void>;
-  readonly dataSource: DataSource;
-}
-
-/** Hands the deliveries of one work queue to the processor of its kind, and acknowledges each when its work is durable. */
-export class WakeUpConsumer {
-  private readonly logger: Logger;
-  private readonly consumer: ManualAckConsumer;
-  /** Deliveries that could not be written, until the database is available again. */
-  private readonly kept: KeptDeliveries;
-  private readonly told = new ToldFailures();
-
-  constructor(
-    private readonly deps: ConsumerDependencies,
-    clock: Clock,
-  ) {
-    const { client, processor } = deps;
-    this.logger = new Logger(`WakeUps:${processor.kind}`);
-    this.consumer = client.consume({
-      queue: client.names.workQueue(processor.kind),
-      prefetch: deps.prefetch,
-      declare: async (channel) =>
-        deps.bind(channel, await declareWorkQueue(channel, client.names, client.options, processor.kind)),
-      onDelivery: (delivery) => this.take(delivery),
-    });
-    this.kept = new KeptDeliveries(clock, {
-      consumer: this.consumer,
-      isThere: () => isDatabaseWritable(deps.dataSource),
-    });
-    deps.observers.add({
-      settled: (kind, rows) => {
-        if (kind === processor.kind && rows.length > 0) this.told.worked();
-      },
-      unavailable: (kind, error) => {
-        if (kind === processor.kind) this.pause(error);
-      },
-    });
-  }
-
-  /** The broker delivers, and consuming is not paused because of the database. */
-  get isConsuming(): boolean {
-    return this.consumer.isConsuming;
-  }
-
-  private take(delivery: Delivery): void {
-    const { processor, client, observers } = this.deps;
-    const decoded = decodeWakeUp(delivery.body);
-    if (decoded.type === 'invalid' || decoded.kind !== processor.kind) {
-      observers.undecodable(processor.kind);
-      const reason =
-        decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${processor.kind}"`;
-      return void client.parked.park(delivery, { code: 'INVALID_WAKE_UP', reason });
-    }
-    this.work(delivery, { ...decoded.wakeUp, isRedelivered: delivery.isRedelivered });
-  }
-
-  private work(delivery: Delivery, wakeUp: WakeUp): void {
-    this.deps.processor.add({
-      wakeUp,
-      finish: (result) => (result === 'finished' ? delivery.acknowledge('ack') : void this.again(delivery, wakeUp)),
-    });
-  }
-
-  private async again(delivery: Delivery, wakeUp: WakeUp): Promise<void> {
-    if (await this.kept.keep(delivery)) this.work(delivery, wakeUp);
-  }
-
-  /** The database is unavailable: taking more deliveries would only fill the process. */
-  private pause(error: unknown): void {
-    if (!this.consumer.isConsuming) return;
-    if (this.told.isNew(error))
-      this.logger.warn(`could not write; consuming again when the database answers: ${messageOf(error)}`);
-    this.kept.pause();
-  }
 }
 
 interface QueueDependencies {

@@ -30,7 +30,7 @@ import {
   type SettlementRun,
   type TimeoutOutcome,
 } from '../model/timeout';
-import { type DatabaseClock } from './due-buffer';
+import { type DatabaseClock } from './received-wake-ups';
 
 interface SettlerDependencies {
   readonly kind: string;

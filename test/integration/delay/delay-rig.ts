@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { connect } from 'amqplib';
+import { connect, type ConsumeMessage } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
 import { type DelayTransport } from '../../../src/delay';
-import { DueBuffer } from '../../../src/timeouts/engine/due-buffer';
+import { DueBuffer } from '../../../src/timeouts/engine/received-wake-ups';
 import { type DelayRoute } from '../../../src/delay/delay-transport';
 import {
   declareBase,
@@ -14,7 +14,6 @@ import {
 } from '../../../src/rabbit';
 import { acknowledge } from '../../../src/rabbit/consumer';
 import { withoutTransportHeaders } from '../../../src/rabbit/parked';
-import { type ConsumeMessage } from 'amqplib';
 import { stretched } from '../../support/machine-load';
 
 export const KINDS = ['order.payment', 'payment'] as const;

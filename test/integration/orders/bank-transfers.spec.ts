@@ -1,4 +1,4 @@
-import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { type OperatorDesk, openDesk } from './operator-desk';
 import { reconcile, SCHEMA, settleUntilDone } from './shop';

@@ -1,7 +1,7 @@
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Inventory } from '../../../src/inventory';
 import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS, PAYMENT_REFUND } from '../../../src/orders';
-import { ORDER_LATE_WATCH, ORDER_PAYMENT, PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION, ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/model/order-timeouts';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';

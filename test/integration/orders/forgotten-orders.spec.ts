@@ -1,4 +1,4 @@
-import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
 import { type DueTimeout } from '../../../src/timeouts';
 import { until } from '../../support/engine';
 import { eraseOrder, purgeOrder } from './forget-order';

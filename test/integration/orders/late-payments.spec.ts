@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { PAYMENT_REFUND, ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type OrderPolicyOptions } from '../../../src/orders/model/order-policies';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { LIMITS, type NewOrder, type ReportedPayment } from '../../../src/orders';
 import { checkNewOrders, checkReportedPayment } from '../../../src/orders/input/check-input';
 import { newOrderSchema } from '../../../src/orders/input';
-import { draftOrder } from '../../../src/orders/model/new-order';
+import { draftOrder, InsertOrders } from '../../../src/orders/place/insert-orders';
 import { OrderPolicies } from '../../../src/orders/model/order-policies';
-import { InsertOrders } from '../../../src/orders/sql/insert-orders';
 import { arbitraryOrder, toModuleOrder } from '../../support/arbitrary-order';
 import { openShop, type Shop } from './shop';
 

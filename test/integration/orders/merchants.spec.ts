@@ -1,4 +1,4 @@
-import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { HandleNotification } from '../../../src/orders/pay/handle-notification';
 import { type Notification, type PaymentProvider } from '../../../src/payments';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { type NewAttempt } from '../../../src/orders/model/new-order';
@@ -25,7 +25,7 @@ describe('several merchants of one provider with equal references', () => {
       notifications: { read: async () => told, reply: (verdict) => ({ status: 200, body: verdict }) },
     };
     const services = await shop.servicesWith(provider);
-    const useCase = services.get(HandleWebhook);
+    const useCase = services.get(HandleNotification);
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
     register = services.get(RegisterAttempt);
   });

@@ -1,6 +1,6 @@
 import { type PaidOutcome } from '../../../src/payments';
 import { until } from '../../support/engine';
-import { ORDER_LATE_WATCH } from '../../../src/orders/model/new-order';
+import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
 import { paymentSteps } from './payment-steps';
 import { post } from './post-notification';
 import {

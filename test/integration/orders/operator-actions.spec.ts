@@ -1,6 +1,6 @@
 import { PAYMENT_REFUND } from '../../../src/orders';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
-import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/model/new-order';
+import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/model/order-timeouts';
 import { type DueTimeout } from '../../../src/timeouts';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { dueOf, eventsOf, reconcile, SCHEMA, settle, settleUntilDone, stockOf, timeoutsOf } from './shop';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ActionContext, type NewOrder } from '../../../src';
-import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { dueOf, fill, newOrder, openShop, runOnce, SCHEMA, settleUntilDone, type Shop } from './shop';
 

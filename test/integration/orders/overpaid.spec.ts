@@ -1,4 +1,4 @@
-import { PAYMENT_REFUND } from '../../../src/orders/model/new-order';
+import { PAYMENT_REFUND } from '../../../src/orders/model/order-timeouts';
 import { openItemsOf } from '../../../src/orders/retention/purge-orders';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type DueTimeout } from '../../../src/timeouts';

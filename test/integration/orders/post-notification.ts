@@ -1,4 +1,4 @@
-import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { HandleNotification } from '../../../src/orders/pay/handle-notification';
 import { type Notification } from '../../../src/payments';
 import { type OperatorDesk } from './operator-desk';
 
@@ -7,7 +7,7 @@ export async function post({ shop }: Pick<OperatorDesk, 'shop'>, notification: N
   const notifications = { read: async () => notification, reply: () => ({ status: 200, body: '' }) };
   const posting = Object.assign(Object.create(shop.provider) as typeof shop.provider, { name: 'fake', notifications });
   const services = await shop.servicesWith(posting);
-  await services.get(HandleWebhook).execute('fake', { headers: {}, rawBody: Buffer.alloc(0) });
+  await services.get(HandleNotification).execute('fake', { headers: {}, rawBody: Buffer.alloc(0) });
 }
 
 /** The provider tells of a payment. */

@@ -1,4 +1,4 @@
-import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';

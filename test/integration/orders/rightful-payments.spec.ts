@@ -1,4 +1,4 @@
-import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { paymentSteps } from './payment-steps';
 import { eventsOf, fill, type newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 

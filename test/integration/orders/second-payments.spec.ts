@@ -1,4 +1,4 @@
-import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { HandleNotification } from '../../../src/orders/pay/handle-notification';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
 import { type Notification } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';
@@ -21,8 +21,8 @@ describe('a second payment under one reference', () => {
       reply: (verdict: string) => ({ status: 200, body: verdict }),
     };
     Object.assign(shop.provider, { notifications });
-    const webhook = shop.services.get(HandleWebhook);
-    post = async () => (await webhook.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
+    const useCase = shop.services.get(HandleNotification);
+    post = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   });
   afterAll(() => shop.database.drop());
 

@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH } from '../../../src/orders/model/new-order';
+import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
 import { ErasePersonalData } from '../../../src/orders/retention/purge-orders';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { dueOf, eventsOf, fill, purgeOf, reconcile, SCHEMA, settleUntilDone, stockOf } from './shop';

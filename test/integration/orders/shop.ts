@@ -13,12 +13,8 @@ import { RefundPayments } from '../../../src/orders/unmatched/refunds';
 import { WatchEndedOrders } from '../../../src/orders/unmatched/payment-watch';
 import { Deadlines, RemindBeforeDeadline } from '../../../src/orders/deadline/deadline';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
-import {
-  type NewOrder,
-  ORDER_PAYMENT,
-  ORDER_REMINDER,
-  PAYMENT_RECONCILIATION,
-} from '../../../src/orders/model/new-order';
+import { type NewOrder } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION, ORDER_REMINDER, ORDER_PAYMENT } from '../../../src/orders/model/order-timeouts';
 import { AssignUnmatched } from '../../../src/orders/operator/assign-unmatched';
 import { BulkActions } from '../../../src/orders/operator/bulk-actions';
 import { RefundPayment, ReviveOrder } from '../../../src/orders/operator/refund-and-revive';

@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH } from '../../../src/orders/model/new-order';
+import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
 import { purgeOrder } from './forget-order';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { tellPaid } from './post-notification';

@@ -1,5 +1,5 @@
 import { type UnmatchedPayment } from '../../../src/orders/unmatched/unmatched-payment';
-import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { HandleNotification } from '../../../src/orders/pay/handle-notification';
 import { refundNumber } from '../../../src/orders/model/unmatched-money';
 import { type Notification, type NotificationReader } from '../../../src/payments';
 import { type FakeProvider } from './fake-provider';
@@ -26,8 +26,8 @@ describe('a payment whose merchant account was not known when its attempt was re
       read: async () => told,
       reply: (verdict) => ({ status: 200, body: verdict }),
     };
-    const webhook = shop.services.get(HandleWebhook);
-    take = async () => (await webhook.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
+    const notifications = shop.services.get(HandleNotification);
+    take = async () => (await notifications.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   });
   afterEach(() => knowDefault(undefined));
   afterAll(() => shop.database.drop());

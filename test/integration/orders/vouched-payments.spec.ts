@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/model/new-order';
+import { PAYMENT_RECONCILIATION, ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
 import { type PaidOutcome } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';
 import {

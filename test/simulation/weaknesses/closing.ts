@@ -140,7 +140,11 @@ export const CLOSING_WEAKNESSES: readonly Weakness[] = [
     name: 'waits-for-deadlines',
     says: 'Money from before its order waits for the deadline, even without one',
     patches: [
-      patch('orders/model/new-order.ts', 'if (!hasMoney && autoClose) return [];', 'if (id !== undefined) return [];'),
+      patch(
+        'orders/model/order-timeouts.ts',
+        'if (!hasMoney && autoClose) return [];',
+        'if (id !== undefined) return [];',
+      ),
     ],
   },
   {

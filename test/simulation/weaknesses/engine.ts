@@ -155,7 +155,7 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
     says: 'A wake-up is acknowledged before its work is done, and nobody looks for what is overdue',
     patches: [
       patch(
-        'timeouts/engine/timeout-processor.ts',
+        'timeouts/engine/received-wake-ups.ts',
         'private work(delivery: Delivery, wakeUp: WakeUp): void {',
         "private work(delivery: Delivery, wakeUp: WakeUp): void {\n    delivery.acknowledge('ack');",
       ),

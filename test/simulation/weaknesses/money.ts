@@ -6,7 +6,7 @@ const MARK_PAID = 'orders/pay/mark-paid.ts';
 const MONEY = 'orders/model/money.ts';
 const ORDER = 'orders/model/order.ts';
 const REFUNDS = 'orders/unmatched/refunds.ts';
-const WEBHOOK = 'orders/pay/handle-webhook.ts';
+const NOTIFICATION = 'orders/pay/handle-notification.ts';
 
 /** Of whose money it is, how much, and where it goes. */
 export const MONEY_WEAKNESSES: readonly Weakness[] = [
@@ -199,14 +199,14 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'drops-unknown-money',
     says: 'A notified payment that no order has registered is acknowledged and not stored',
-    patches: [patch(WEBHOOK, 'await this.keep(names, paid);', 'await Promise.resolve(this.logger);')],
+    patches: [patch(NOTIFICATION, 'await this.keep(names, paid);', 'await Promise.resolve(this.logger);')],
   },
   {
     name: 'answers-before-commit',
     says: 'A notification is acknowledged before its payment is stored',
     patches: [
       patch(
-        WEBHOOK,
+        NOTIFICATION,
         'await this.process(provider, notification);',
         'void this.process(provider, notification).catch(() => undefined);',
       ),
@@ -215,12 +215,12 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'drops-news',
     says: 'A notified change triggers what is due, but no look-up',
-    patches: [patch(WEBHOOK, '[reconcileTimeout(orderId), ...checks].map(', '[...checks].map(')],
+    patches: [patch(NOTIFICATION, '[reconcileTimeout(orderId), ...checks].map(', '[...checks].map(')],
   },
   {
     name: 'ignores-chargebacks',
     says: "Nobody is told that the buyer's bank takes a payment back",
-    patches: [patch(WEBHOOK, 'return this.tell(this.namesOf(provider, notification), notification);', 'return;')],
+    patches: [patch(NOTIFICATION, 'return this.tell(this.namesOf(provider, notification), notification);', 'return;')],
   },
   {
     name: 'refunds-charged-back',
@@ -240,7 +240,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     says: 'A completed refund is never requested again, whatever is reported',
     patches: [
       patch(
-        WEBHOOK,
+        NOTIFICATION,
         '[reconcileTimeout(orderId), ...checks].map(',
         '[reconcileTimeout(orderId), ...checks.slice(0, 0)].map(',
       ),
@@ -249,7 +249,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'misses-early-failures',
     says: 'That a refund failed is forgotten if it is told before the confirmation is stored',
-    patches: [patch(WEBHOOK, 'isConfirmed || pending.some(', 'isConfirmed || [].some(')],
+    patches: [patch(NOTIFICATION, 'isConfirmed || pending.some(', 'isConfirmed || [].some(')],
   },
   {
     name: 'believes-pending-refunds',

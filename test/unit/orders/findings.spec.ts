@@ -134,7 +134,8 @@ describe('the wait for a finding', () => {
   it('for an attempt that is unknown without a time limit, grows, and counts after a day', () => {
     const wait = (hours: number) => waitForFinding({ type: 'NOT_FOUND_YET', finalAt: null }, hours * 3_600_000, NOW);
     expect([wait(0), wait(2)]).toMatchObject([{ afterMs: 15_000 }, { counted: false, afterMs: 60_000 }]);
-    expect(wait(25)).toMatchObject({ counted: true });
+    expect(wait(24)).toMatchObject({ counted: false });
+    expect(wait(24 + 1 / 3_600_000)).toMatchObject({ counted: true });
     expect(wait(25)).not.toHaveProperty('afterMs');
   });
 });

@@ -1,5 +1,5 @@
 import { type HandledPayment } from '../../../src/orders/model/decide-claim';
-import { refundedOf } from '../../../src/orders/pay/handle-webhook';
+import { refundedOf } from '../../../src/orders/pay/handle-notification';
 import { isHandled, isSettledBefore, wasElsewhere, wasRefunded } from '../../../src/orders/sql/handled-payments';
 import { money } from './orders';
 

@@ -1,4 +1,5 @@
-import { type NewOrder, orderFingerprint } from '../../../src/orders/model/new-order';
+import { type NewOrder } from '../../../src/orders/model/new-order';
+import { orderFingerprint } from '../../../src/orders/place/insert-orders';
 
 const base = {
   id: 'o-1',

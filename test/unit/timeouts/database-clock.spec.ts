@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { DatabaseClock } from '../../../src/timeouts/engine/due-buffer';
+import { DatabaseClock } from '../../../src/timeouts/engine/received-wake-ups';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../../support/manual-clock';
 

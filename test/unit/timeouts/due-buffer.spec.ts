@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { DueBuffer } from '../../../src/timeouts/engine/due-buffer';
+import { DueBuffer } from '../../../src/timeouts/engine/received-wake-ups';
 import { ManualClock } from '../../support/manual-clock';
 
 interface Released {

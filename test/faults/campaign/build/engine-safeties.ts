@@ -35,7 +35,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
       ),
     ],
     // The server ends a session that is idle in a transaction for 5 s, and the rows are free again without us.
-    without: [patch('orders/model/new-order.js', 'idleTimeoutMs: 5_000,', 'idleTimeoutMs: 600_000,')],
+    without: [patch('orders/model/order-timeouts.js', 'idleTimeoutMs: 5_000,', 'idleTimeoutMs: 600_000,')],
     kinds: ['hang-a-handler'],
     faults: 6,
     breaks: ['late', 'unclosed'],

@@ -133,7 +133,11 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     name: 'app-clock-decides',
     says: "what is due is decided by the process's clock instead of the database's",
     patches: [
-      patch('timeouts/engine/due-buffer.js', 'return this.clock.monotonic() + this.offset;', 'return Date.now();'),
+      patch(
+        'timeouts/engine/received-wake-ups.js',
+        'return this.clock.monotonic() + this.offset;',
+        'return Date.now();',
+      ),
       BELIEVE_THE_HINT,
       patch('orders/model/plan-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
     ],

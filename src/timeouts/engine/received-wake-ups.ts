@@ -1,6 +1,105 @@
+import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
-import { type Clock, type Timer, PollingLoop } from '../../clock';
-import { ownQuery } from '../../database';
+import { type Clock, type Timer, PollingLoop, ToldFailures } from '../../clock';
+import { isDatabaseWritable, ownQuery } from '../../database';
+import { messageOf } from '../../errors';
+import {
+  type Channel,
+  type Delivery,
+  declareWorkQueue,
+  KeptDeliveries,
+  type ManualAckConsumer,
+  type RabbitClient,
+} from '../../rabbit';
+import { decodeWakeUp, type TimeoutObservers, type WakeUp, type WorkItem } from '../model/timeout';
+
+/** What does the work of the wake-ups of one kind. */
+interface WakeUpProcessor {
+  readonly kind: string;
+  add(item: WorkItem): void;
+}
+
+interface ConsumerDependencies {
+  readonly client: RabbitClient;
+  readonly processor: WakeUpProcessor;
+  readonly prefetch: number;
+  readonly observers: TimeoutObservers;
+  /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
+  bind(channel: Channel, queue: string): Promise<void>;
+  readonly dataSource: DataSource;
+}
+
+/** Hands the deliveries of one work queue to the processor of its kind, and acknowledges each when its work is durable. */
+export class WakeUpConsumer {
+  private readonly logger: Logger;
+  private readonly consumer: ManualAckConsumer;
+  /** Deliveries that could not be written, until the database is available again. */
+  private readonly kept: KeptDeliveries;
+  private readonly told = new ToldFailures();
+
+  constructor(
+    private readonly deps: ConsumerDependencies,
+    clock: Clock,
+  ) {
+    const { client, processor } = deps;
+    this.logger = new Logger(`WakeUps:${processor.kind}`);
+    this.consumer = client.consume({
+      queue: client.names.workQueue(processor.kind),
+      prefetch: deps.prefetch,
+      declare: async (channel) =>
+        deps.bind(channel, await declareWorkQueue(channel, client.names, client.options, processor.kind)),
+      onDelivery: (delivery) => this.take(delivery),
+    });
+    this.kept = new KeptDeliveries(clock, {
+      consumer: this.consumer,
+      isThere: () => isDatabaseWritable(deps.dataSource),
+    });
+    deps.observers.add({
+      settled: (kind, rows) => {
+        if (kind === processor.kind && rows.length > 0) this.told.worked();
+      },
+      unavailable: (kind, error) => {
+        if (kind === processor.kind) this.pause(error);
+      },
+    });
+  }
+
+  /** The broker delivers, and consuming is not paused because of the database. */
+  get isConsuming(): boolean {
+    return this.consumer.isConsuming;
+  }
+
+  private take(delivery: Delivery): void {
+    const { processor, client, observers } = this.deps;
+    const decoded = decodeWakeUp(delivery.body);
+    if (decoded.type === 'invalid' || decoded.kind !== processor.kind) {
+      observers.undecodable(processor.kind);
+      const reason =
+        decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${processor.kind}"`;
+      return void client.parked.park(delivery, { code: 'INVALID_WAKE_UP', reason });
+    }
+    this.work(delivery, { ...decoded.wakeUp, isRedelivered: delivery.isRedelivered });
+  }
+
+  private work(delivery: Delivery, wakeUp: WakeUp): void {
+    this.deps.processor.add({
+      wakeUp,
+      finish: (result) => (result === 'finished' ? delivery.acknowledge('ack') : void this.again(delivery, wakeUp)),
+    });
+  }
+
+  private async again(delivery: Delivery, wakeUp: WakeUp): Promise<void> {
+    if (await this.kept.keep(delivery)) this.work(delivery, wakeUp);
+  }
+
+  /** The database is unavailable: taking more deliveries would only fill the process. */
+  private pause(error: unknown): void {
+    if (!this.consumer.isConsuming) return;
+    if (this.told.isNew(error))
+      this.logger.warn(`could not write; consuming again when the database answers: ${messageOf(error)}`);
+    this.kept.pause();
+  }
+}
 
 /** A correction of the clock during a wait is noticed after this time at the latest. */
 const LONGEST_NAP_MS = 1_000;

@@ -16,7 +16,8 @@ import { type HandledPayment } from '../model/decide-claim';
 import { OrderStore } from '../sql/order-store';
 import { RefundRows } from '../unmatched/refunds';
 import { type UnmatchedMoney } from '../model/unmatched-money';
-import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout, accountOf } from '../model/new-order';
+import { accountOf } from '../model/new-order';
+import { paymentTimeout, refundTimeout, reconcileTimeout, ORDER_LATE_WATCH } from '../model/order-timeouts';
 import { accountOfAttempt, isOtherPayment, isSameRow, type PaymentAttempt, type PaymentNames } from '../model/order';
 import { paymentFound } from '../model/reported-payment';
 
@@ -29,8 +30,8 @@ type Named = Pick<Chargeback, 'reference' | 'merchantAccount' | 'transactionId'>
  * provider's format.
  */
 @Injectable()
-export class HandleWebhook {
-  private readonly logger = new Logger(HandleWebhook.name);
+export class HandleNotification {
+  private readonly logger = new Logger(HandleNotification.name);
 
   constructor(
     private readonly providers: PaymentProviders,

@@ -6,7 +6,7 @@ import { type ReportedPayment } from '../../../src/orders/model/reported-payment
 import { type OrderStore } from '../../../src/orders/sql/order-store';
 import { type UnmatchedMoney } from '../../../src/orders/model/unmatched-money';
 import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/model/order';
-import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { HandleNotification } from '../../../src/orders/pay/handle-notification';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
 import { attempt, NO_MONEY, NOW } from './orders';
@@ -62,7 +62,7 @@ function desk(
   const providers = new PaymentProviders([provider]);
   const database = new Database(dataSourceStub(), 's');
   const rows = { ofOrder: async () => refunds } as unknown as RefundRows;
-  const useCase = new HandleWebhook(providers, observers, store, database, markPaid, scheduler, rows);
+  const useCase = new HandleNotification(providers, observers, store, database, markPaid, scheduler, rows);
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
 }
