@@ -133,7 +133,7 @@ export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from './retention/purge-orders';
 export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
-export { type WithoutPersonalData, withoutPersonalData } from './model/personal-data';
+export { type WithoutPersonalData, withoutPersonalData } from './sql/personal-data';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';
 export { PAYMENT_NAME_KEY } from './sql/handled-payments';
 export {

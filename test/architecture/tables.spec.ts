@@ -32,6 +32,7 @@ const COMPOSED = {
   'operations/doctor/server-examination.ts': 'names in a remedy the table that PostgreSQL has reported',
   'orders/migrations/orders.ts': 'drops the tables and indexes that it creates',
   'orders/migrations/payments.ts': 'takes back what it changes in three tables of orders',
+  'orders/sql/personal-data.ts': 'reads the evidence of four tables of orders alike',
   'orders/retention/purge-orders.ts': 'deletes from five tables of orders alike',
   'timeouts/model/errors.ts': 'names in a remedy the tables whose rows are hidden',
 };

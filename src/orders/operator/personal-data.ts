@@ -3,7 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../outbox';
 import { statements } from '../../database';
 import { type TimeoutRef } from '../../timeouts';
-import { EVIDENCE } from '../model/personal-data';
+import { type EvidenceOf, evidenceSql } from '../sql/personal-data';
 import { checkRequest } from '../input/check-input';
 import { OrderTransaction } from '../sql/order-transaction';
 import { type OperatorOptions, byOperator, type Actor } from '../model/transition';
@@ -30,7 +30,7 @@ export interface PersonalData {
 }
 
 interface Evidence {
-  readonly of: (typeof EVIDENCE)[number]['of'];
+  readonly of: EvidenceOf;
   /** The version of the history entry, or the provider and reference of the payment. */
   readonly name: string;
   readonly evidence: Readonly<Record<string, unknown>>;
@@ -71,16 +71,11 @@ export class RevealPersonalData {
   }
 }
 
-const personalSql = statements((schema) => {
-  const found = EVIDENCE.map(
-    ({ of, name, table }) => `
-               SELECT '${of}' AS of, ${name} AS name, e.evidence FROM ${schema}.${table} AS e
-                WHERE e.order_id = $1 AND e.evidence IS NOT NULL`,
-  );
-  return `
-      SELECT o.metadata, (SELECT json_agg(found) FROM (${found.join(' UNION ALL')}) found) AS evidence
-        FROM ${schema}.orders o WHERE o.id = $1`;
-});
+const personalSql = statements(
+  (schema) => `
+      SELECT o.metadata, (SELECT json_agg(found) FROM (${evidenceSql(schema, '$1')}) found) AS evidence
+        FROM ${schema}.orders o WHERE o.id = $1`,
+);
 
 interface OperatorNote {
   readonly by: Actor;

@@ -11,7 +11,7 @@ import {
 } from '../model/order-timeouts';
 import { closesAt, type OrderView, type OrderStatus, type PaymentAttempt, type PaidSource } from '../model/order';
 import { readViews, type ReadOrderRow } from '../sql/order-rows';
-import { EVIDENCE } from '../model/personal-data';
+import { evidenceSql } from '../sql/personal-data';
 import { type TransitionCause } from '../model/transition';
 import { CLOCK, type Clock } from '../../clock';
 import { checkPage } from '../input/check-input';
@@ -311,13 +311,10 @@ export class ReadDossier {
 const dossierSql = statements((schema) => {
   const listed = (what: string, from: string): string =>
     `(SELECT json_agg(found) FROM (SELECT ${what} FROM ${from}) found)`;
-  const hasEvidence = EVIDENCE.map(
-    ({ table }) => `EXISTS (SELECT 1 FROM ${schema}.${table} e WHERE e.order_id = o.id AND e.evidence IS NOT NULL)`,
-  );
   return {
     order: `
       SELECT o.id, o.status, o.reminder_offsets_ms AS offsets,
-             ${hasEvidence.join(' OR ')} AS "hasEvidence",
+             EXISTS (${evidenceSql(schema, 'o.id')}) AS "hasEvidence",
              ${listed(
                `a.provider, a.reference, NULLIF(COALESCE(a.resolved_account, a.merchant_account), '') AS "merchantAccount", a.status, a.amount, a.currency,
                 a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency",

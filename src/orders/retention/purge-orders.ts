@@ -6,7 +6,7 @@ import { unsentEvents } from '../../outbox';
 import { payloadsOf, timeoutExists } from '../../timeouts';
 import { OrderListeners } from '../listeners/order-listeners';
 import { ERASED_PREFIX, type OrderStatus, type LockedOrder, type OrderView } from '../model/order';
-import { erasing } from '../model/personal-data';
+import { erasing } from '../sql/personal-data';
 import { rememberBookedSql } from '../sql/handled-payments';
 import { type Actor, type OperatorOptions } from '../model/transition';
 import {

@@ -28,12 +28,25 @@ export function erasing(table: keyof typeof PERSONAL_COLUMNS): string {
 }
 
 /** Where what providers and reports said is stored, and the SQL that names a row `e` of it. */
-export const EVIDENCE = [
+const EVIDENCE = [
   { of: 'history', table: 'order_history', name: 'e.version::text' },
   { of: 'attempt', table: 'payment_attempt', name: `e.provider || ' ' || e.reference` },
   { of: 'unmatched', table: 'unmatched_payment', name: `e.provider || ' ' || e.reference` },
   { of: 'refund', table: 'refund', name: `e.provider || ' ' || e.reference` },
 ] as const satisfies readonly { of: string; table: keyof typeof PERSONAL_COLUMNS; name: string }[];
+
+/** What a row with evidence belongs to. */
+export type EvidenceOf = (typeof EVIDENCE)[number]['of'];
+
+/** SQL: what providers and reports said of an order, with what it is stored. @param orderId the SQL of its id */
+export function evidenceSql(schema: string, orderId: string): string {
+  const found = EVIDENCE.map(
+    ({ of, table, name }) => `
+        SELECT '${of}' AS of, ${name} AS name, e.evidence FROM ${schema}.${table} AS e
+         WHERE e.order_id = ${orderId} AND e.evidence IS NOT NULL`,
+  );
+  return found.join(' UNION ALL');
+}
 
 /** The fields of views that hold personal data: what the shop noted on an order, and evidence. */
 const PERSONAL_FIELDS = ['metadata', 'evidence'] as const;
