@@ -246,7 +246,7 @@ class WritableServer {
   }
 
   private async ask(config: ClientConfig): Promise<ServerAddress> {
-    const answers = this.urls.map((url) => whenWritable(new Client({ ...config, connectionString: url })));
+    const answers = this.urls.map((url) => whenWritable(new Client({ ...config, connectionString: url }), addressOf));
     try {
       this.found = await Promise.any(answers);
       return this.found;
@@ -265,25 +265,16 @@ class WritableServer {
  */
 export async function writableServers(url: string): Promise<readonly string[]> {
   const { urls = [] } = parseServerUrls(url) ?? {};
-  const starts = await Promise.all(urls.map((each) => startOf(each).catch(() => undefined)));
-  const writable = starts.flatMap((one) => one ?? []);
-  return [...new Map(writable.map(({ started, address }) => [started, address])).values()];
+  const starts = await Promise.all(urls.map((each) => startOf(each).catch(() => [])));
+  return [...new Map(starts.flat()).values()];
 }
 
-/** When the server was started; nothing if it takes no writes. */
-async function startOf(url: string): Promise<{ readonly started: string; readonly address: string } | undefined> {
-  const client = new Client(withDefaults({ connectionString: url }, {}));
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ started: string; reads: string }>(
-      `SELECT pg_postmaster_start_time()::text AS started, current_setting('transaction_read_only') AS reads`,
-    );
-    const [row] = rows;
-    return row?.reads === 'off' ? { started: row.started, address: `${client.host}:${client.port}` } : undefined;
-  } finally {
-    void client.end().catch(() => undefined);
-  }
+/** When the server was started, and where it listens. */
+async function startOf(url: string): Promise<(readonly [started: string, address: string])[]> {
+  return whenWritable(new Client(withDefaults({ connectionString: url }, {})), async (client) => {
+    const { rows } = await client.query<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started');
+    return rows.map(({ started }) => [started, `${client.host}:${client.port}`]);
+  });
 }
 
 /** Why a server cannot be used, with its name and without its login. */
@@ -298,25 +289,28 @@ class UnusableServer extends Error {
 
 /** Whether a new session of this server takes writes; not if there is none to be had. */
 function takesWrites(config: ClientConfig, { host, port }: ServerAddress): Promise<boolean> {
-  return whenWritable(Object.assign(new Client(config), { host, port })).then(
+  return whenWritable(Object.assign(new Client(config), { host, port }), addressOf).then(
     () => true,
     () => false,
   );
 }
 
-async function whenWritable(client: Client): Promise<ServerAddress> {
+const addressOf = ({ host, port }: Client): ServerAddress => ({ host, port });
+
+/** Connects, and uses the session if it takes writes. @throws UnusableServer */
+async function whenWritable<T>(client: Client, use: (client: Client) => T | Promise<T>): Promise<T> {
   client.on('error', () => undefined);
   const reported = new ReportedParameters(client.connection);
-  const { host, port } = client;
+  const address = addressOf(client);
   try {
     await client.connect();
-    if (await reported.isWritable(client)) return { host, port };
+    if (await reported.isWritable(client)) return await use(client);
   } catch (error) {
-    throw new UnusableServer({ host, port }, error);
+    throw new UnusableServer(address, error);
   } finally {
     void client.end().catch(() => undefined);
   }
-  throw new UnusableServer({ host, port }, 'takes no writes');
+  throw new UnusableServer(address, 'takes no writes');
 }
 
 /** PostgreSQL 14 and later report these to every session at its start, and when they change. */
