@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
-import { type Clock, PollingLoop, withTimeout } from '../clock';
+import { type Clock, inTime, PollingLoop, withTimeout } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { ACCESS_REFUSED, BrokerInspection, NOT_FOUND, onChannel } from './broker-inspection';
 import { declareBase } from './declare-topology';
@@ -137,10 +137,17 @@ export class RabbitClient {
     throw failure;
   }
 
-  /** Runs `work` on such a connection, and ends it. */
-  async onTemporaryConnection<T>(work: (connection: ChannelModel) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` on such a connection, and ends it.
+   *
+   * @param ms how long the broker may take to answer. @default no limit
+   * @throws what `work` throws, or an error when the broker did not answer in time.
+   */
+  async onTemporaryConnection<T>(work: (connection: ChannelModel) => Promise<T>, ms?: number): Promise<T> {
     const connection = await this.temporaryConnection();
-    return this.endAfter(connection, () => work(connection));
+    const late = (): Error => new Error(`the broker did not answer within ${ms} ms`);
+    const limited = () => (ms === undefined ? work(connection) : inTime(this.clock, ms, work(connection), late));
+    return this.endAfter(connection, limited);
   }
 
   /** A broker that is frozen or has an alarm closes no connection, and an open one would keep the process alive. */

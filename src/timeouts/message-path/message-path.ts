@@ -5,13 +5,7 @@ import { type OutboxRouter } from '../../outbox';
 import { type Channel, type RabbitClient } from '../../rabbit';
 import { type TimeoutObserver } from '../model/timeout';
 import { type ResolvedTimeoutsOptions } from '../model/timeouts-options';
-import {
-  TransportSwitch,
-  type TransportChoice,
-  type Path,
-  PathRecord,
-  withTemporaryConnection,
-} from './transport-switch';
+import { TransportSwitch, type TransportChoice, type Path, PathRecord } from './transport-switch';
 import { type RepublicationProgress, EngineSettings, WakeUpRepublisher } from './wake-up-republisher';
 import { PathRecovery } from './path-recovery';
 import { PrefixWatch } from './prefix-watch';
@@ -184,9 +178,7 @@ export class MessagePath {
     this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
     const isFound = await this.askBroker(async () => {
       const { client } = this.deps;
-      const isLost = await withTemporaryConnection(client, this.clock, ANSWER_MS, (connection) =>
-        this.prefix.inspect(connection),
-      );
+      const isLost = await client.onTemporaryConnection((connection) => this.prefix.inspect(connection), ANSWER_MS);
       if (isLost) this.publishSoon();
     });
     await this.askBroker(() => this.switch.reconsider());

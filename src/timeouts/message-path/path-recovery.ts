@@ -5,7 +5,7 @@ import { UnsentWakeUps } from '../../outbox';
 import { onChannel, type RabbitClient } from '../../rabbit';
 import { type TimeoutObserver } from '../model/timeout';
 import { type WakeUpRepublisher } from './wake-up-republisher';
-import { type TransportSwitch, withTemporaryConnection } from './transport-switch';
+import { type TransportSwitch } from './transport-switch';
 
 interface RecoveryDependencies {
   readonly client: RabbitClient;
@@ -73,7 +73,7 @@ export class PathRecovery {
     // In the order of their way: what moves on meanwhile is seen twice and not missed.
     const unsent = await this.unsent.countOverdue(dataSource, kinds);
     const queues = kinds.map((kind) => client.names.workQueue(kind));
-    const waiting = await countWaiting(client, this.clock, queues).catch(() => []);
+    const waiting = await countWaiting(client, queues).catch(() => []);
     const missed = questioned
       .map(([kind, count], at) => ({ kind, count: count() - (unsent.get(kind) ?? 0) - (waiting[at] ?? 0) }))
       .filter(({ count }) => count > 0);
@@ -189,9 +189,9 @@ export class PathSuspicion {
 const ANSWER_MS = 10_000;
 
 /** How many messages are ready in each of these queues; 0 if nobody consumes it. @throws when the broker cannot be asked. */
-function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number[]> {
-  return withTemporaryConnection(client, clock, ANSWER_MS, async (connection) => {
+function countWaiting(client: RabbitClient, queues: readonly string[]): Promise<number[]> {
+  return client.onTemporaryConnection(async (connection) => {
     const asking = onChannel(connection, (channel) => Promise.all(queues.map((queue) => channel.checkQueue(queue))));
     return (await asking).map(({ consumerCount, messageCount }) => (consumerCount > 0 ? messageCount : 0));
-  });
+  }, ANSWER_MS);
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
-import { type Clock, inTime, withTimeout } from '../../clock';
+import { type Clock } from '../../clock';
 import {
   asksTheBroker,
   DelayedExchange,
@@ -114,8 +114,9 @@ export class TransportSwitch {
 
   /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
   private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
-    const declaring = withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, (connection) =>
-      onChannel(connection, (channel) => prepare(channel, connection)),
+    const declaring = this.deps.client.onTemporaryConnection(
+      (connection) => onChannel(connection, (channel) => prepare(channel, connection)),
+      DECLARE_MS,
     );
     return declaring.then(
       (): ProbeResult => ({ type: 'works' }),
@@ -141,8 +142,9 @@ export class TransportSwitch {
     if (this.deps.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
     const selection = selectTransport('auto', this.believed(probe), this.current);
     if (selection.type === 'undecided' || selection.transport === this.current) return;
-    await withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, (connection) =>
-      onChannel(connection, (channel) => this.take(connection, channel, selection)),
+    await this.deps.client.onTemporaryConnection(
+      (connection) => onChannel(connection, (channel) => this.take(connection, channel, selection)),
+      DECLARE_MS,
     );
     this.deps.declared(false);
   }
@@ -257,32 +259,6 @@ export class PathRecord {
    */
   async dropPage(): Promise<boolean> {
     return (await this.unsent.deletePage(this.dataSource, PAGE)) === PAGE;
-  }
-}
-
-const CLOSE_MS = 1_000;
-
-/**
- * Runs `work` on a connection of its own, for at most `ms`, and closes it.
- *
- * @throws what `work` throws, or an error when the broker did not answer in time.
- */
-export async function withTemporaryConnection<T>(
-  client: Pick<RabbitClient, 'temporaryConnection'>,
-  clock: Clock,
-  ms: number,
-  work: (connection: ChannelModel) => Promise<T>,
-): Promise<T> {
-  const connection = await client.temporaryConnection();
-  try {
-    return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
-  } finally {
-    await withTimeout(
-      clock,
-      CLOSE_MS,
-      connection.close().catch(() => undefined),
-      undefined,
-    );
   }
 }
 

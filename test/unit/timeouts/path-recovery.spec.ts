@@ -22,7 +22,8 @@ function setup() {
     },
   });
   const connection = { createChannel: async () => channel, close: async () => undefined };
-  const client = { names: new TopologyNames('p'), temporaryConnection: async () => connection };
+  const onTemporaryConnection = async <T>(work: (opened: unknown) => Promise<T>) => work(connection);
+  const client = { names: new TopologyNames('p'), onTemporaryConnection };
   const dataSource = dataSourceStub({}, async () => [{ kind: 'k', rows: state.unsent }]);
   const recovery = new PathRecovery(
     {

@@ -55,6 +55,7 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one'], ladder: 
   let declare: (channel: Channel, model: ChannelModel) => Promise<void> = () => Promise.resolve();
   const client = {
     ...{ names, options, temporaryConnection: async () => open() },
+    onTemporaryConnection: async <T>(work: (connection: unknown) => Promise<T>) => work(open()),
     wakeUpPublisher: {
       get isReady() {
         return broker.isReady;
