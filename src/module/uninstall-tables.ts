@@ -2,6 +2,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { ownTransaction, validateSchemaName, RECORD_TABLES } from '../database';
 import { countUnsentEvents } from '../outbox';
 import { countTimeouts } from '../timeouts';
+import { OWN_TABLES } from '../operations';
 import { Ladder, type LadderOptions } from '../delay';
 import {
   BrokerInspection,
@@ -81,23 +82,7 @@ function isOurs({ kind, name }: SchemaObject): boolean {
 /** Everything that the migrations leave in the schema. Indexes, constraints, and triggers go with their table. */
 export const OWNED_OBJECTS = {
   view: ['orphan_payment'],
-  table: [
-    'outbox',
-    'timeout',
-    'engine_setting',
-    'reservation',
-    'inventory',
-    'refund',
-    'payment_attempt',
-    'order_line',
-    'order_history',
-    'unmatched_payment',
-    'handled_payment',
-    'payment_name_key',
-    'idempotency_key',
-    'orders',
-    ...RECORD_TABLES,
-  ],
+  table: [...Object.keys(OWN_TABLES).filter((name) => name !== 'timeout_generation'), ...RECORD_TABLES],
   sequence: ['timeout_generation'],
   function: ['guard_history', 'refuse_history_change', 'payment_name'],
 } as const satisfies Record<string, readonly string[]>;
