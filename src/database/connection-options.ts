@@ -1,5 +1,11 @@
 import { type DataSourceOptions } from 'typeorm';
-import { packageVersion, findUnknownOptions, withoutUndefined, InvalidOptionsError } from '../errors';
+import {
+  packageVersion,
+  findRangeProblems,
+  findUnknownOptions,
+  withoutUndefined,
+  InvalidOptionsError,
+} from '../errors';
 import { PreparingClient } from './own-connection';
 import { ResilientClient, findSessionProblem, parseServerUrls } from './resilient-client';
 
@@ -74,9 +80,7 @@ export function findDatabaseProblems(options: ResolvedDatabaseOptions): string[]
     ...findUnknownOptions(options, NAMES, 'database.'),
     ...(servers ? [] : ['database.url must be a URL such as postgres://user:password@host:5432/database']),
     ...(session === undefined ? [] : [`database.url: ${session}`]),
-    ...(Number.isInteger(poolSize) && poolSize >= 2 && poolSize <= MAX_POOL_SIZE
-      ? []
-      : [`database.poolSize must be an integer from 2 to ${MAX_POOL_SIZE} (got ${String(poolSize)})`]),
+    ...findRangeProblems('database.poolSize', poolSize, [2, MAX_POOL_SIZE]),
     ...(typeof preparedStatements === 'boolean' ? [] : ['database.preparedStatements must be true or false']),
   ];
 }

@@ -40,6 +40,17 @@ export function findUnknownOptions(given: unknown, known: readonly string[], at 
   return unknown.map((name) => `unknown option "${at}${name}"; the options are ${known.join(', ')}`);
 }
 
+/** Returns a sentence if the value is not an integer within the range, both ends included. */
+export function findRangeProblems(
+  name: string,
+  value: unknown,
+  [min, max]: readonly [min: number, max: number],
+  unit = '',
+): string[] {
+  const isGood = Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  return isGood ? [] : [`${name} must be an integer from ${min} to ${max}${unit} (got ${String(value)})`];
+}
+
 /**
  * Returns the value, which only a bug could have left out. In code for money and stock, a missing value must never
  * become a default that decides something.

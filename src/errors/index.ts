@@ -5,6 +5,7 @@ export {
   withoutUndefined,
   assertOptionsObject,
   findOptionNameProblems,
+  findRangeProblems,
   findUnknownOptions,
   ownValue,
   packageVersion,

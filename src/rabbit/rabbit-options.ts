@@ -1,4 +1,4 @@
-import { findUnknownOptions, withoutUndefined } from '../errors';
+import { findRangeProblems, findUnknownOptions, withoutUndefined } from '../errors';
 
 /** `quorum` survives the loss of a node and a kill -9. `classic` (durable) is enough for a single node. */
 export type QueueType = 'quorum' | 'classic';
@@ -57,7 +57,6 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
     ['confirmTimeoutMs', 100, 25_000],
     ['heartbeatSeconds', 1, 3_600],
   ] as const;
-  const outside = ranges.filter(([name, min, max]) => !isIntegerIn(options[name], min, max));
   return [
     ...findUnknownOptions(options, ['urls', ...Object.keys(DEFAULTS)], 'rabbit.'),
     ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
@@ -67,12 +66,6 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
       ? []
       : ['rabbit.replyPrefixes must be a list of texts that are not empty']),
     ...(['quorum', 'classic'].includes(queueType) ? [] : ['rabbit.queueType must be "quorum" or "classic"']),
-    ...outside.map(
-      ([name, min, max]) => `rabbit.${name} must be an integer from ${min} to ${max} (got ${options[name]})`,
-    ),
+    ...ranges.flatMap(([name, ...range]) => findRangeProblems(`rabbit.${name}`, options[name], range)),
   ];
-}
-
-function isIntegerIn(value: number, min: number, max: number): boolean {
-  return Number.isInteger(value) && value >= min && value <= max;
 }

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { Logger, Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { findUnknownOptions, InvalidOptionsError, withoutUndefined } from '../../errors';
+import { findRangeProblems, findUnknownOptions, InvalidOptionsError, withoutUndefined } from '../../errors';
 import {
   type TimeoutHandlerOptions,
   registeredHandler,
@@ -113,13 +113,11 @@ const RANGES: Record<keyof typeof DEFAULTS, readonly [number, number]> = {
 export function handlerOptionsOf(listener: string, options: OrderListenerOptions): TimeoutHandlerOptions {
   const { concurrency, timeoutMs, maxAttempts } = { ...DEFAULTS, ...withoutUndefined(options) };
   const given = { concurrency, timeoutMs, maxAttempts };
-  const problems = findUnknownOptions(options, ['name', ...Object.keys(DEFAULTS)]);
-  for (const name of Object.keys(RANGES) as (keyof typeof RANGES)[]) {
-    const [min, max] = RANGES[name];
-    const value = given[name];
-    if (Number.isInteger(value) && value >= min && value <= max) continue;
-    problems.push(`${name} must be an integer from ${min} to ${max} (got ${String(value)})`);
-  }
+  const names = Object.keys(RANGES) as (keyof typeof RANGES)[];
+  const problems = [
+    ...findUnknownOptions(options, ['name', ...names]),
+    ...names.flatMap((name) => findRangeProblems(name, given[name], RANGES[name])),
+  ];
   if (problems.length > 0) throw new InvalidOptionsError(`the order listener ${listener}`, problems);
   return deliveryLimits(given);
 }

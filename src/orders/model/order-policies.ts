@@ -1,4 +1,4 @@
-import { ownValue, InvalidOptionsError } from '../../errors';
+import { findRangeProblems, ownValue, InvalidOptionsError } from '../../errors';
 
 /** Resolves policies: the order's own value, then its merchant's, then the global one. */
 export class OrderPolicies {
@@ -142,10 +142,8 @@ function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): vo
 
 function problemsOf(policy: OrderPolicy, at: string): string[] {
   const problems: string[] = [];
-  const check = (name: string, value: number, max: number): void => {
-    if (Number.isInteger(value) && value >= 0 && value <= max) return;
-    problems.push(`${at}${name} must be an integer from 0 to ${max} milliseconds (got ${value})`);
-  };
+  const check = (name: string, value: number, max: number): void =>
+    void problems.push(...findRangeProblems(`${at}${name}`, value, [0, max], ' milliseconds'));
   check('paymentWindowMs', policy.paymentWindowMs, LIMITS.windowMs);
   check('graceMs', policy.graceMs, LIMITS.graceMs);
   check('minPaymentWindowMs', policy.minPaymentWindowMs, LIMITS.windowMs);
@@ -159,9 +157,7 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   if (policy.lateWatchOffsetsMs.length > LIMITS.watches) {
     problems.push(`${at}lateWatchOffsetsMs may have at most ${LIMITS.watches} entries`);
   }
-  if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1 || policy.maxAttempts > MOST_ATTEMPTS) {
-    problems.push(`${at}maxAttempts must be an integer from 1 to ${MOST_ATTEMPTS} (got ${policy.maxAttempts})`);
-  }
+  problems.push(...findRangeProblems(`${at}maxAttempts`, policy.maxAttempts, [1, MOST_ATTEMPTS]));
   for (const [name, words] of Object.entries(POLICY_WORDS)) {
     const word = policy[name as keyof typeof POLICY_WORDS];
     if (!(words as readonly string[]).includes(word)) {

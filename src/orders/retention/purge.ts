@@ -10,7 +10,7 @@ import { Database } from '../../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { type Inventory } from '../../inventory';
 import { type OrderListeners } from '../listeners/order-listeners';
-import { InvalidOptionsError, withoutUndefined } from '../../errors';
+import { findRangeProblems, InvalidOptionsError, withoutUndefined } from '../../errors';
 import { isSettled } from '../model/unmatched-money';
 import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage, PurgeOrders } from './purge-orders';
 
@@ -298,12 +298,10 @@ export function resolveRetention(options: RetentionOptions = {}): ResolvedRetent
 }
 
 function problemsOf({ intervalMs, ...times }: ResolvedRetentionOptions): string[] {
-  const isWithin = (ms: number, min: number, max: number): boolean => Number.isInteger(ms) && ms >= min && ms <= max;
-  const bad = Object.entries(times).filter(([, ms]) => ms !== 0 && !isWithin(ms, DAY_MS, MAX_MS));
+  const isGood = (ms: number): boolean => ms === 0 || (Number.isInteger(ms) && ms >= DAY_MS && ms <= MAX_MS);
+  const bad = Object.entries(times).filter(([, ms]) => !isGood(ms));
   return [
     ...bad.map(([name, ms]) => `${name} must be 0, or an integer from ${DAY_MS} to ${MAX_MS} ms (got ${String(ms)})`),
-    ...(isWithin(intervalMs, 1_000, DAY_MS)
-      ? []
-      : [`intervalMs must be an integer from 1000 to ${DAY_MS} ms (got ${String(intervalMs)})`]),
+    ...findRangeProblems('intervalMs', intervalMs, [1_000, DAY_MS], ' ms'),
   ];
 }

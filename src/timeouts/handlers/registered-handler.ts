@@ -1,6 +1,6 @@
 import { SetMetadata, Injectable } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
-import { InvalidOptionsError, withoutUndefined } from '../../errors';
+import { findRangeProblems, InvalidOptionsError, withoutUndefined } from '../../errors';
 import { isValidKind } from '../scheduling/timeout-scheduler';
 import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../model/errors';
 import { isBatchHandler, type TimeoutHandlerInstance } from '../model/timeout';
@@ -133,12 +133,8 @@ export function resolveHandlerOptions(
   const given = { ...defaults, ...withoutUndefined(options) };
   const { runTimeoutMs } = given;
   const resolved = { idleTimeoutMs: runTimeoutMs + IDLE_MARGIN_MS, statementTimeoutMs: runTimeoutMs, ...given };
-  const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
-    const [min, max] = RANGES[name];
-    const value = resolved[name];
-    const isGood = Number.isInteger(value) && value >= min && value <= max;
-    return isGood ? [] : [`${name} must be an integer from ${min} to ${max} (got ${String(value)})`];
-  });
+  const names = Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[];
+  const problems = names.flatMap((name) => findRangeProblems(name, resolved[name], RANGES[name]));
   if (problems.length > 0) throw new InvalidOptionsError(`@TimeoutHandler('${kind}')`, problems);
   return Object.freeze(resolved);
 }

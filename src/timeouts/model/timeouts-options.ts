@@ -3,6 +3,7 @@ import { type DelayTransportSetting, findLadderProblems, type LadderOptions } fr
 import {
   assertOptionsObject,
   findOptionNameProblems,
+  findRangeProblems,
   findUnknownOptions,
   InvalidOptionsError,
   withoutUndefined,
@@ -177,10 +178,8 @@ function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): s
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
   problems.push(...findUnknownOptions(sweep, Object.keys(SWEEP_DEFAULTS), 'sweep.'));
-  const within = (name: string, value: number, min: number, max: number): void => {
-    if (Number.isInteger(value) && value >= min && value <= max) return;
-    problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
-  };
+  const within = (name: string, value: number, min: number, max: number): void =>
+    void problems.push(...findRangeProblems(name, value, [min, max], ' milliseconds'));
   problems.push(...findSchemaNameProblems(schema));
   within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
   within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);
