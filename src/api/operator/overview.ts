@@ -21,7 +21,6 @@ import {
   type ResolvedTimeoutsOptions,
   TimeoutEngine,
   TimeoutSummary,
-  type Control,
   type ControlReason,
   type DueCounts,
   type TransportChoice,
@@ -119,13 +118,31 @@ export class ReadOverview {
   }
 
   private async read(merchants: readonly string[] | undefined): Promise<Overview> {
-    const { clock } = this;
+    const { clock, engine } = this;
     const reading = this.stored(merchants).catch(() => undefined);
-    const [stored, known] = await Promise.all([
+    const [stored, parkedMessages] = await Promise.all([
       withTimeout<StoredFacts | undefined>(clock, PATIENCE_MS, reading, undefined),
-      this.known(),
+      withTimeout(clock, PATIENCE_MS, this.messages.count(), null),
     ]);
-    return toOverview(known, stored, { count: COUNT_LIMIT, perMinute: MINUTE_LIMIT }, new Date(clock.now()));
+    return {
+      now: stored?.now ?? new Date(clock.now()),
+      orders: stored ? ordersOf(stored.summary) : null,
+      due: stored ? dueOf(stored) : null,
+      lateness: this.lateness.read(),
+      transport: engine.path.choice ?? null,
+      broker: this.broker(),
+      database: { state: stored ? 'up' : 'down' },
+      outbox: stored?.backlog ? outboxOf(stored.backlog) : null,
+      providers: providerStates(this.providers, engine.controls),
+      kinds: kindsOf(engine, stored),
+      attention: {
+        parkedTimeouts: stored ? sum([...stored.parked.values()]) : null,
+        unmatchedPayments: stored?.unmatched ?? null,
+        refundsFailed: stored ? (stored.parked.get(PAYMENT_REFUND) ?? 0) : null,
+        parkedMessages,
+      },
+      limits: { count: COUNT_LIMIT, perMinute: MINUTE_LIMIT },
+    };
   }
 
   /** On three connections at most, because requests need the others. */
@@ -157,20 +174,10 @@ export class ReadOverview {
     return withTimeout<OutboxBacklog | null>(this.clock, BACKLOG_MS, backlog, null);
   }
 
-  private async known(): Promise<KnownFacts> {
-    const { engine, client, lateness, messages } = this;
-    const { path, kinds, controls } = engine;
-    return {
-      kinds,
-      controlOf: (kind) => controls.of(`kind:${kind}`),
-      transport: path.choice,
-      broker: client.isConfigured ? (client.isUp ? 'up' : 'down') : 'not configured',
-      messagePath: path.state,
-      doubt: path.doubt,
-      lateness: lateness.read(),
-      providers: providerStates(this.providers, controls),
-      parkedMessages: await withTimeout(this.clock, PATIENCE_MS, messages.count(), null),
-    };
+  private broker(): Overview['broker'] {
+    const { isConfigured, isUp } = this.client;
+    const { state: messagePath, doubt: cause = null } = this.engine.path;
+    return { state: isConfigured ? (isUp ? 'up' : 'down') : 'not configured', messagePath, cause };
   }
 }
 
@@ -199,19 +206,6 @@ interface StoredFacts {
   readonly unmatched: number;
 }
 
-/** What the process knows without asking. */
-interface KnownFacts {
-  readonly kinds: readonly string[];
-  readonly controlOf: (kind: string) => Control;
-  readonly transport: TransportChoice | undefined;
-  readonly broker: 'up' | 'down' | 'not configured';
-  readonly messagePath: 'up' | 'down' | 'suspect' | 'off';
-  readonly doubt: string | undefined;
-  readonly lateness: readonly ClockLateness[];
-  readonly providers: readonly ProviderState[];
-  readonly parkedMessages: number | null;
-}
-
 /** A payment provider, as this process sees it. */
 interface ProviderState {
   readonly name: string;
@@ -231,7 +225,7 @@ export interface Overview {
   readonly lateness: readonly ClockLateness[];
   readonly transport: TransportChoice | null;
   readonly broker: {
-    readonly state: KnownFacts['broker'];
+    readonly state: 'up' | 'down' | 'not configured';
     readonly messagePath: string;
     readonly cause: string | null;
   };
@@ -259,36 +253,8 @@ interface KindState {
 
 const MINUTES = 60;
 
-/** Pure: puts the overview together. @param stored undefined: the database does not answer. */
-function toOverview(
-  known: KnownFacts,
-  stored: StoredFacts | undefined,
-  limits: Overview['limits'],
-  now: Date,
-): Overview {
-  return {
-    now: stored?.now ?? now,
-    orders: stored ? ordersOf(stored.summary, limits.count) : null,
-    due: stored ? dueOf(stored) : null,
-    lateness: known.lateness,
-    transport: known.transport ?? null,
-    broker: { state: known.broker, messagePath: known.messagePath, cause: known.doubt ?? null },
-    database: { state: stored ? 'up' : 'down' },
-    outbox: stored?.backlog ? outboxOf(stored.backlog) : null,
-    providers: known.providers,
-    kinds: kindsOf(known, stored),
-    attention: {
-      parkedTimeouts: stored ? sum([...stored.parked.values()]) : null,
-      unmatchedPayments: stored?.unmatched ?? null,
-      refundsFailed: stored ? (stored.parked.get(PAYMENT_REFUND) ?? 0) : null,
-      parkedMessages: known.parkedMessages,
-    },
-    limits,
-  };
-}
-
-function ordersOf({ pending, closing, paid24h, closed24h, isPartial }: OrderSummary, most: number): Overview['orders'] {
-  const upTo = (count: number): number => Math.min(count, most);
+function ordersOf({ pending, closing, paid24h, closed24h, isPartial }: OrderSummary): Overview['orders'] {
+  const upTo = (count: number): number => Math.min(count, COUNT_LIMIT);
   return { pending: upTo(pending), closing: upTo(closing), paid24h, closed24h, partial: isPartial };
 }
 
@@ -301,12 +267,12 @@ function outboxOf({ rows, oldestSeconds, parked }: OutboxBacklog): Overview['out
   return { waiting: rows, oldestSeconds: Math.round(oldestSeconds), parked };
 }
 
-function kindsOf({ kinds, controlOf }: KnownFacts, stored: StoredFacts | undefined): KindState[] {
+function kindsOf({ kinds, controls }: TimeoutEngine, stored: StoredFacts | undefined): KindState[] {
   const all = new Set([...kinds, ...(stored?.parked.keys() ?? []), ...(stored?.overdue.keys() ?? [])]);
   return [...all].sort().map((kind) => {
     const seconds = stored?.overdue.get(kind);
     const overdueOldestSeconds = seconds === undefined ? null : Math.round(seconds);
-    const { pause } = controlOf(kind);
+    const { pause } = controls.of(`kind:${kind}`);
     const parked = stored ? (stored.parked.get(kind) ?? 0) : null;
     return { kind, paused: pause !== null, pause, parked, overdueOldestSeconds };
   });
