@@ -288,11 +288,6 @@ export function toDigits(value: number, base: number, width: number): number[] {
   return digits;
 }
 
-/** @internal For tests: the number that `toDigits` wrote. */
-export function fromDigits(digits: readonly number[], base: number): number {
-  return digits.reduceRight((value, digit) => value * base + digit, 0);
-}
-
 /** How many digits `value` takes in the given base; at least one. */
 export function countDigits(value: number, base: number): number {
   let count = 1;

@@ -86,7 +86,7 @@ export {
   type UnmatchedPaymentFacts,
   OrderListeners,
 } from './listeners/order-listeners';
-export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
+export { AnnounceRefusals } from './place/announce-refusals';
 export { PlaceOrders } from './place/place-orders';
 export { rehearseOrder } from './place/insert-orders';
 export { Orders } from './orders';

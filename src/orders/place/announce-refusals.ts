@@ -1,20 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Database, GROUP_COMMIT, GroupCommit, isDatabaseUnavailable } from '../../database';
-import { OrderEventLog } from '../listeners/order-listeners';
+import { OrderEventLog, type RefusedFacts } from '../listeners/order-listeners';
 import { outboxEvent } from '../model/transition';
 
 /** An order that was not placed. */
-export interface RefusedOrder {
-  /** Null: the request has no valid id. */
-  readonly orderId: string | null;
-  readonly merchantId: string | null;
-  /** Code of the refusal, for example `OUT_OF_STOCK`. */
-  readonly code: string;
-  /** A sentence for people. */
-  readonly message: string;
-  /** Id of the message that carried the order, if it had one. */
-  readonly commandId: string | null;
+interface RefusedOrder extends RefusedFacts {
   readonly traceparent: string | undefined;
 }
 

@@ -270,14 +270,9 @@ export interface OrderDossier {
   readonly hasEvidence: boolean;
 }
 
-interface DossierRow {
+interface DossierRow extends Omit<OrderDossier, 'timeouts'> {
   readonly id: string;
-  readonly status: OrderStatus;
   readonly offsets: readonly string[];
-  readonly hasEvidence: boolean;
-  readonly attempts: readonly DossierAttempt[] | null;
-  readonly refunds: readonly DossierRefund[] | null;
-  readonly unmatched: readonly Omit<UnmatchedPayment, 'evidence'>[] | null;
 }
 
 const REFUND = `r.number, r.order_id AS "orderId", r.provider, r.reference, r.amount, r.currency, r.reason, r.status,
@@ -292,13 +287,12 @@ export class ReadDossier {
     const [row] = await this.database.query<DossierRow[]>(dossierSql(this.database).order, [orderId]);
     if (!row) return undefined;
     const { id, offsets, attempts, refunds, unmatched, ...rest } = row;
-    const found = (refunds ?? []).map(dated);
     return {
       ...rest,
-      attempts: (attempts ?? []).map(dated),
-      refunds: found,
-      unmatched: (unmatched ?? []).map(dated),
-      timeouts: timeoutsOf(id, offsets.map(Number), found),
+      attempts: attempts.map(dated),
+      refunds: refunds.map(dated),
+      unmatched: unmatched.map(dated),
+      timeouts: timeoutsOf(id, offsets.map(Number), refunds),
     };
   }
 
@@ -310,7 +304,7 @@ export class ReadDossier {
 
 const dossierSql = statements((schema) => {
   const listed = (what: string, from: string): string =>
-    `(SELECT json_agg(found) FROM (SELECT ${what} FROM ${from}) found)`;
+    `(SELECT COALESCE(json_agg(found), '[]') FROM (SELECT ${what} FROM ${from}) found)`;
   return {
     order: `
       SELECT o.id, o.status, o.reminder_offsets_ms AS offsets,

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
-import { countDigits, fromDigits, toDigits } from '../../../src/delay/ladder';
+import { countDigits, toDigits } from '../../../src/delay/ladder';
 
 const base = fc.integer({ min: 2, max: 100 });
 const value = fc.integer({ min: 0, max: 2 ** 40 });
+
+const fromDigits = (digits: readonly number[], base: number): number =>
+  digits.reduceRight((value, digit) => value * base + digit, 0);
 
 describe('digits of a delay', () => {
   it('can be converted back to the value', () => {
