@@ -102,45 +102,26 @@ export class EngineMetrics implements TimeoutObserver {
 
   /** @param kinds what this process handles: their counters begin at 0, so that a first increase is seen */
   constructor(registry: Registry, kinds: () => readonly string[] = () => []) {
-    const registers = [registry];
     const byKind = (name: string, help: string): Counter<'kind'> =>
-      new Counter({
-        ...{ name, help, labelNames: ['kind'], registers },
-        collect() {
-          for (const kind of kinds()) this.inc({ kind }, 0);
-        },
-      });
+      counter(registry, name, help, ['kind'], (own) => kinds().forEach((kind) => own.inc({ kind }, 0)));
     this.lateness = new Histogram({
       name: 'order_timeout_lateness_seconds',
       help: 'Seconds from the deadline to the commit of its effect, by kind and cause',
       labelNames: ['kind', 'cause'],
       buckets: LATENESS_BUCKETS,
-      registers,
+      registers: [registry],
     });
-    this.settledTotal = new Counter({
-      name: 'order_timeout_settled_total',
-      help: 'Timeouts that a transaction handled, by kind, cause, and outcome',
-      labelNames: ['kind', 'cause', 'outcome'],
-      registers,
-    });
-    this.awayTotal = byKind(
-      'order_timeout_away_total',
-      'Runs whose result could not be written, because the database was unavailable',
-    );
-    this.undecodableTotal = byKind(
-      'order_timeout_undecodable_total',
-      'Wake-ups that could not be read and were parked on the broker',
-    );
-    this.missedTotal = byKind(
-      'order_timeout_missed_wake_ups_total',
-      'Timeouts that the sweep handled while the message path was up, because their wake-ups were lost or stalled',
-    );
-    this.switches = new Counter({
-      name: 'order_timeout_transport_switches_total',
-      help: 'Times that a delay transport was put into use',
-      labelNames: ['name'],
-      registers,
-    });
+    const settled = 'Timeouts that a transaction handled, by kind, cause, and outcome';
+    this.settledTotal = counter(registry, 'order_timeout_settled_total', settled, ['kind', 'cause', 'outcome']);
+    const away = 'Runs whose result could not be written, because the database was unavailable';
+    this.awayTotal = byKind('order_timeout_away_total', away);
+    const undecodable = 'Wake-ups that could not be read and were parked on the broker';
+    this.undecodableTotal = byKind('order_timeout_undecodable_total', undecodable);
+    const missed =
+      'Timeouts that the sweep handled while the message path was up, because their wake-ups were lost or stalled';
+    this.missedTotal = byKind('order_timeout_missed_wake_ups_total', missed);
+    const switches = 'Times that a delay transport was put into use';
+    this.switches = counter(registry, 'order_timeout_transport_switches_total', switches, ['name']);
   }
 
   settled(kind: string, rows: readonly SettledRow[], nowMs: number): void {
@@ -181,19 +162,15 @@ export class PaymentMetrics implements PaymentObserver {
     registry: Registry,
     private readonly providers: PaymentProviders,
   ) {
-    const registers = [registry];
-    this.untrustedTotal = new Counter({
-      name: 'order_timeout_untrusted_total',
-      help: 'Forged, unsigned, or misdirected answers and notifications of payment providers. None changed an order',
-      labelNames: ['provider', 'source'],
-      registers,
-      collect: () => this.beginAtZero(),
-    });
+    const untrusted =
+      'Forged, unsigned, or misdirected answers and notifications of payment providers. None changed an order';
+    const begin = (): void => this.beginAtZero();
+    this.untrustedTotal = counter(registry, 'order_timeout_untrusted_total', untrusted, ['provider', 'source'], begin);
     this.breaker = new Gauge({
       name: 'order_timeout_provider_breaker',
       help: 'Circuit breaker of a payment provider: 0 closed, 1 half-open, 2 open (the provider is not called)',
       labelNames: ['provider'],
-      registers,
+      registers: [registry],
       collect: () => this.refresh(),
     });
   }
@@ -219,18 +196,28 @@ export class PaymentMetrics implements PaymentObserver {
 
 export class PurgeMetrics {
   constructor(registry: Registry, purge: Purge) {
-    new Counter({
-      name: 'order_timeout_purged_total',
-      help: 'Finished orders (with their data), idempotency keys, and settled payments that were deleted',
-      labelNames: ['what'],
-      registers: [registry],
-      collect() {
-        this.reset();
-        const { orders, idempotencyKeys, settledMoney } = purge.totals;
-        this.inc({ what: 'orders' }, orders);
-        this.inc({ what: 'idempotency-keys' }, idempotencyKeys);
-        this.inc({ what: 'settled-money' }, settledMoney);
-      },
+    const help = 'Finished orders (with their data), idempotency keys, and settled payments that were deleted';
+    counter(registry, 'order_timeout_purged_total', help, ['what'], (own) => {
+      own.reset();
+      const { orders, idempotencyKeys, settledMoney } = purge.totals;
+      own.inc({ what: 'orders' }, orders);
+      own.inc({ what: 'idempotency-keys' }, idempotencyKeys);
+      own.inc({ what: 'settled-money' }, settledMoney);
     });
   }
+}
+
+/** @param collect runs at each scrape, before the counter is read */
+function counter<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[],
+  collect?: (own: Counter<Label>) => void,
+): Counter<Label> {
+  const own: Counter<Label> = new Counter({
+    ...{ name, help, labelNames, registers: [registry] },
+    ...(collect && { collect: () => collect(own) }),
+  });
+  return own;
 }
