@@ -17,5 +17,10 @@ export {
   type ResilienceOptions,
 } from './payment-provider';
 export { type PaymentObserver, PaymentObservers, type UntrustedSource, PaymentProviders } from './payment-providers';
-export { type ProviderRestriction, ResilientProvider, type BreakerState } from './resilience/resilient-provider';
+export {
+  CALL_LIMIT,
+  type ProviderRestriction,
+  ResilientProvider,
+  type BreakerState,
+} from './resilience/resilient-provider';
 export { type HttpPaymentOptions, HttpPaymentProvider } from './http/http-payment-provider';

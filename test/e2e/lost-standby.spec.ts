@@ -63,4 +63,12 @@ describe('the service on a database whose synchronous standby is gone', () => {
     expect((await service.call('get', `/orders/${order.id}`)).body.status).toBe('CANCELLED');
     expect(idsOf(await examine())).not.toContain('standby-missing');
   });
+
+  it('is told by the doctor that commits do not wait for the standby', async () => {
+    expect(idsOf(await examine())).not.toContain('asynchronous-commit');
+    await service.database.dataSource.query('ALTER ROLE CURRENT_USER SET synchronous_commit = local');
+    const { findings } = await examine();
+    await service.database.dataSource.query('ALTER ROLE CURRENT_USER RESET synchronous_commit');
+    expect(findings.find(({ id }) => id === 'asynchronous-commit')?.seen).toContain('a failover to the standby loses');
+  });
 });

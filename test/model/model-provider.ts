@@ -1,4 +1,5 @@
 import {
+  CALL_LIMIT,
   type CloseOutcome,
   type QueryOutcome,
   type RefundOutcome,
@@ -37,7 +38,7 @@ const TIME_OUT_MS = 5_000;
 /** The longest that a call waits for its turn. */
 const MAX_WAIT_MS = 5_000;
 const DOWN: UnknownOutcome = { type: 'UNKNOWN', reason: 'answered 503', outage: true };
-const REFUSED: UnknownOutcome = { type: 'UNKNOWN', reason: 'rate limit of the merchant account is used up' };
+const REFUSED: UnknownOutcome = { type: 'UNKNOWN', reason: CALL_LIMIT };
 const SILENT: UnknownOutcome = { type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true };
 
 interface Around {

@@ -23,6 +23,7 @@ import {
   type RabbitClient,
   readPrefixOwner,
 } from '../../rabbit';
+import { messageOf } from '../../errors';
 import { capitalized, type Notes } from './notes';
 
 /** The first release with everything that the ladder needs. */
@@ -31,6 +32,7 @@ const OLDEST = [3, 10];
 const TOPIC = 'access to topic';
 /** What it names if it is the exchange of answers to commands. */
 const DEFAULT_EXCHANGE = "exchange 'amq.default'";
+const CHANNEL_LIMIT = /number of channels .* limit/s;
 
 /** Looks at the broker over AMQP. Changes nothing, except that a test message goes through the delay transport. */
 export class BrokerExamination {
@@ -68,6 +70,8 @@ export class BrokerExamination {
 
   private async inspect(connection: ChannelModel): Promise<UsableBroker> {
     const { notes, deps } = this;
+    // The examination that it ends does not always say why.
+    connection.once('error', (error: unknown) => this.channels(messageOf(error)));
     const inspection = new BrokerInspection(connection);
     notes.fact('broker', inspection.product);
     const isRabbit = inspection.product.startsWith('RabbitMQ');
@@ -78,7 +82,7 @@ export class BrokerExamination {
     await this.examine('parked messages', () => this.parked(inspection));
     const transport = new TransportExamination(deps, notes, inspection, this.refused);
     await notes.examine('delay transport', () => transport.run(isDeclared));
-    if (isRabbit) await notes.examine('rights to publish', () => this.publishing());
+    if (isRabbit) await this.examine('rights to publish', () => this.publishing(transport.exchanges));
     this.permissions();
     return { delivers: transport.delivers };
   }
@@ -95,13 +99,20 @@ export class BrokerExamination {
     );
   }
 
+  private channels(why: string): void {
+    if (!CHANNEL_LIMIT.test(why)) return;
+    const { options } = this.deps.client;
+    const remedy = `Raise the limit; each instance needs some twenty channels. This tells it: rabbitmqctl list_user_limits --user ${quoted(loginOf(new URL(options.urls.at(-1) ?? '')).user)}`;
+    this.notes.error('broker-channels', `The broker opens no more channels for us: ${why}.`, remedy);
+  }
+
   /** What no question about an exchange tells: a service without this right publishes nothing. */
-  private async publishing(): Promise<void> {
+  private async publishing(ofTransport: readonly string[]): Promise<void> {
     const { client } = this.deps;
     const { exchanges } = expectedTopology(client.names, client.options.queueType, []);
     await client.onTemporaryConnection(async (connection) => {
       const inspection = new BrokerInspection(connection);
-      for (const name of [...exchanges.map((exchange) => exchange.name), '']) {
+      for (const name of [...exchanges.map((exchange) => exchange.name), ...ofTransport, '']) {
         this.note(await inspection.publishRefusal(name));
       }
     });
@@ -275,6 +286,8 @@ async function compareExchange(notes: Notes, inspection: BrokerInspection, wante
 class TransportExamination {
   /** The exchange that brings wake-ups to the work queues. Undefined: none, or it is not known which. */
   delivers: string | undefined;
+  /** Those that the service publishes wake-ups to. */
+  exchanges: readonly string[] = [];
 
   constructor(
     private readonly deps: BrokerDependencies,
@@ -290,12 +303,14 @@ class TransportExamination {
     if (transport === 'none') return this.notes.fact('delay transport', 'none');
     if (!isDeclared) return this.notes.skip('delay transport', 'its exchanges are not declared');
     const asks = asksTheBroker(transport, client.options.urls);
+    if (asks) this.exchanges = [client.names.delayed];
     const plugin = asks ? await this.probe(new DelayedExchange(client.names), true) : undefined;
     if (plugin?.type === 'works') return this.archivedPlugin();
     if (plugin && (transport === 'delayed-exchange' || plugin.type === 'unknown')) return this.pluginFinding(plugin);
     this.notes.fact('delay transport', 'ladder');
     const ladder = ladderOf(this.deps);
     this.delivers = ladder.delivery;
+    this.exchanges = ladder.exchanges;
     await this.ladder(ladder);
   }
 

@@ -130,6 +130,8 @@ function letSpeak(error: unknown, why: string): string {
   if (name) return `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true;`;
   if (/certificate|SSL|TLS/i.test(why))
     return "Correct the server's certificate or its setting `ssl`, or `sslmode` and `sslrootcert` of DATABASE_URL";
+  if (/server_login_retry|server login has been failing/.test(why))
+    return 'PgBouncer answers, and the server does not let it in: correct user, password, or server in its settings. Its log has the reason';
   return 'Start it, or correct DATABASE_URL';
 }
 

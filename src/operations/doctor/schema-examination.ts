@@ -10,6 +10,7 @@ import {
   rehearseOrder,
 } from '../../orders';
 import { Outbox } from '../../outbox';
+import { CALL_LIMIT } from '../../payments';
 import {
   countTimeouts,
   findFailing,
@@ -200,7 +201,10 @@ export class SchemaExamination {
     for (const failing of await findFailingProviders(dataSource, schema, limits.providerS)) {
       const { provider, count, seconds, reason } = failing;
       const seen = `The provider ${provider} has not told for ${Math.round(seconds)} s what became of ${count} orders: ${reason ?? 'no reason is known'}.`;
-      const remedy = `Look whether it is down, and whether its keys are right. The orders wait until it answers (docs/runbook.md, "A provider is down").`;
+      const cause = reason?.endsWith(CALL_LIMIT)
+        ? 'Wait, or raise its calls per second on the operator page if the provider allows more.'
+        : 'Look whether it is down, and whether its keys are right.';
+      const remedy = `${cause} The orders wait until it answers (docs/runbook.md, "A provider is down").`;
       this.notes.warning('provider-failing', seen, remedy);
     }
     const undecided = await findUndecided(dataSource, schema, limits.undecidedS);

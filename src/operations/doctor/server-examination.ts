@@ -19,7 +19,10 @@ const SETTINGS = `
          quote_ident(current_database()) AS database
     FROM pg_settings
    WHERE name IN ('statement_timeout', 'transaction_timeout') AND setting::int BETWEEN 1 AND $1 - 1
-      OR name = 'synchronous_commit' AND setting = 'off'`;
+      OR name = 'synchronous_commit' AND (setting = 'off'
+         OR setting = 'local' AND current_setting('synchronous_standby_names') <> '')`;
+/** What loses commits with this value of `synchronous_commit`. */
+const ENDS: Readonly<Record<string, string>> = { off: 'a crash of the database', local: 'a failover to the standby' };
 const READ_ONLY = `
   SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, sourcefile AS file,
          quote_ident(current_user) AS user, quote_ident(current_database()) AS database
@@ -133,7 +136,7 @@ export class ServerExamination {
       const isLimit = found.name !== 'synchronous_commit';
       const [id, harm] = isLimit
         ? ['statement-limit', 'statements are canceled that need longer']
-        : ['asynchronous-commit', 'a crash of the database loses orders and payments that were acknowledged'];
+        : ['asynchronous-commit', `${ENDS[found.shown] ?? ''} loses orders and payments that were acknowledged`];
       const remedy = `${corrected(found, isLimit ? '0' : 'on')} Then restart the service: its sessions keep it.`;
       this.notes.error(id, `${found.name} is ${found.shown} for ${found.user}, so that ${harm}.`, remedy);
     }

@@ -31,6 +31,9 @@ import { type PaymentObserver } from '../payment-providers';
 type SlotResult =
   { readonly type: 'entered'; readonly release: () => void } | { readonly type: 'full' | 'expired' | 'aborted' };
 
+/** Ends the reason of a look-up that had no turn: the limit is ours, and the provider was not asked. */
+export const CALL_LIMIT = 'rate limit of the merchant account is used up';
+
 /**
  * Limits how many calls are in flight. Wraps cockatiel's bulkhead, in which a queued call ignores its signal until its
  * turn comes, and an aborted call ends without starting the next one, which stalls the queue.
@@ -365,8 +368,7 @@ export class ResilientProvider implements PaymentProvider {
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;
     const turn = await this.rate.take(attempt.merchantAccount, signal);
-    if (turn.type === 'too-long')
-      return unknown('rate limit of the merchant account is used up', { retryAfterMs: turn.waitMs });
+    if (turn.type === 'too-long') return unknown(CALL_LIMIT, { retryAfterMs: turn.waitMs });
     if (turn.type === 'aborted') return unknown('gave up waiting for the rate limit');
     return this.inSlot(signal, () => this.breaker.run(() => this.timed(signal, call)));
   }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { connect } from 'amqplib';
 import { DataSource } from 'typeorm';
 import { type DoctorReport, type Finding } from '../../../src/operations';
+import { CALL_LIMIT } from '../../../src/payments';
 import { TopologyNames } from '../../../src/rabbit';
 import { TimeoutEngine } from '../../../src/timeouts';
 import { managementUrl, runJson } from '../../support/command-line';
@@ -64,7 +65,15 @@ describe('the doctor finds in an outage of a provider', () => {
     expect(failing?.seen).toContain('it is not signed');
   });
 
-  it('33. nothing of the provider while an operator has paused it', async () => {
+  it('33. that the calls to a provider have a limit, which is ours', async () => {
+    await service.database.dataSource.query(
+      `UPDATE order_timeout.timeout SET last_error = 'acme r: ${CALL_LIMIT}', next_attempt_at = now() + interval '30 s'
+        WHERE kind = 'order.payment'`,
+    );
+    expect((await finding('provider-failing'))?.remedy).toContain('raise its calls per second');
+  });
+
+  it('34. nothing of the provider while an operator has paused it', async () => {
     const by = { by: 'jane', reason: 'it is down' };
     await service.app.get(TimeoutEngine).controls.change('provider:acme', { pause: true }, by);
     await until(() => allWait("last_error LIKE '%paused the provider'"), 90_000);

@@ -120,66 +120,12 @@ describe('the doctor finds', () => {
       expect(JSON.stringify(report)).not.toContain('wrong-secret');
     });
 
-    const ALL = '^order-timeout\\.v1\\.';
-
-    /** What the doctor finds for a user with these rights and no others. */
-    async function examineAs(rights: Record<'configure' | 'write' | 'read', string>): Promise<Examined> {
-      const user = `limited-${randomUUID()}`;
-      await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
-      await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, rights);
-      const report = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
-      for (const { remedy } of report.findings.filter(({ id }) => id === 'broker-permissions')) {
-        const told = /set_permissions -p '(.*)' '(.*)' '(.*)' '(.*)' '(.*)'/.exec(remedy) ?? [];
-        const [, where, who, configure, write, read] = told;
-        await vhost.manage('PUT', `/permissions/${where}/${who}`, { configure, write, read });
-      }
-      const after = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
-      await vhost.manage('DELETE', `/users/${user}`);
-      expect(after.findings.map(({ id }) => id)).not.toContain('broker-permissions');
-      return report;
-    }
-
     it('2. a virtual host that does not exist, with commands that can be pasted', async () => {
       const url = new URL(vhost.url);
       url.pathname = '/gone';
       const { findings } = await examine({ RABBITMQ_URLS: url.href });
       const command = `rabbitmqctl set_permissions -p 'gone' '${decodeURIComponent(url.username)}' '^order-timeout\\.v1\\.'`;
       expect(findings.find(({ id }) => id === 'broker-login-refused')?.remedy).toContain(command);
-    });
-
-    it('3. a user without rights on the prefix', async () => {
-      const report = await examineAs({ configure: '^other', write: '^other', read: '.*' });
-      expect(await seen('broker-permissions', report)).toContain('limited-');
-      const remedy = report.findings.find(({ id }) => id === 'broker-permissions')?.remedy;
-      expect(remedy).toContain(`set_permissions -p '${vhost.name}' 'limited-`);
-      expect(remedy).toContain(`'^order-timeout\\.v1\\.' '^(amq\\.default$|order-timeout\\.v1\\.)'`);
-    });
-
-    it.each([
-      ['publish events', { write: `^amq\\.default$|${ALL}(?!events$)` }, `exchange '${names.events}'`],
-      ['consume', { read: `${ALL}(?!commands$|work\\.)` }, `queue '${names.workQueue('order.payment')}'`],
-      ['declare what it shares with others', { configure: `${ALL}(?!parked$)` }, `'${names.parked}'`],
-    ])('24. a user who may not %s', async (_, rights, what) => {
-      const report = await examineAs({ configure: ALL, write: `^amq\\.default$|${ALL}`, read: ALL, ...rights });
-      expect(report.code).toBe(2);
-      expect(await seen('broker-permissions', report)).toContain(what);
-    });
-
-    it('25. a user who may not answer commands, as a warning', async () => {
-      const report = await examineAs({ configure: ALL, write: ALL, read: ALL });
-      expect(await seen('broker-permissions', report)).toContain('So commands get no answers.');
-      expect(report.findings.find(({ id }) => id === 'broker-permissions')?.severity).toBe('warning');
-    });
-
-    it('says nothing of rights to a user who has them, and takes no message', async () => {
-      const queue = names.workQueue('order.payment');
-      await onBroker(async (channel) => channel.sendToQueue(queue, Buffer.from('{}'), { persistent: true }));
-      const report = await examineAs({ configure: ALL, write: `^amq\\.default$|${ALL}`, read: ALL });
-      expect(report.findings.map(({ id }) => id)).not.toContain('broker-permissions');
-      await onBroker(async (channel) => {
-        const message = await channel.get(queue, { noAck: true });
-        expect(message && message.fields).toMatchObject({ redelivered: false });
-      });
     });
 
     it('4. a required plugin that is missing', async () => {
