@@ -120,8 +120,8 @@ export class LatePath {
 
   private tellOfShortage(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type === 'nothing') return;
-    this.claims.closeOutdated(order.id);
+    if (order.status !== 'PAID') return;
+    if (money.type !== 'nothing') this.claims.closeOutdated(order.id);
     if (money.type === 'sufficient') return;
     const parts = insufficientParts(order, { handling: 'kept', now: this.world.agenda.now });
     this.world.store.keepUnmatched(parts);

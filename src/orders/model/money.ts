@@ -109,15 +109,19 @@ export function reasonOfPart({ currency }: Pick<Order, 'currency'>, { paidCurren
   return paidCurrency === currency ? 'amount-mismatch' : 'currency-mismatch';
 }
 
-/** Pure: all payments of an order that has too little money, as a person is told of them. */
+/**
+ * Pure: all payments of an order that has too little money, as a person is told of them. If a PAID order has none left, those
+ * that a person has settled: one of them may be all that had paid it.
+ */
 export function insufficientParts(
   order: LockedOrder,
   why: Pick<UnmatchedMoney, 'handling' | 'now' | 'traceparent'>,
 ): UnmatchedMoney[] {
-  if (moneyReceived(order, order.attempts).type !== 'insufficient') return [];
-  return paidAttempts(order).map((attempt) =>
-    unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }),
-  );
+  const money = moneyReceived(order, order.attempts);
+  if (money.type === 'sufficient') return [];
+  const isEmpty = money.type === 'nothing' && order.status === 'PAID';
+  const parts = isEmpty ? order.attempts.filter(({ status }) => status === 'SETTLED') : paidAttempts(order);
+  return parts.map((attempt) => unmatchedFromAttempt(attempt, { ...why, reason: reasonOfPart(order, attempt) }));
 }
 
 /** A payment that a PAID order holds, and the reasons for which a person is still told of it. */

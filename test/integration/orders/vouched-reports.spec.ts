@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OperatorDesk, openDesk } from './operator-desk';
 import { tellPaid } from './post-notification';
-import { settleUntilDone } from './shop';
+import { reconcile, settleUntilDone } from './shop';
 
 describe('a report of a payment that its provider has told of before, for no order', () => {
   let desk: OperatorDesk;
@@ -48,6 +48,30 @@ describe('a report of a payment that its provider has told of before, for no ord
       expect(await report(id, 'cs-a')).toMatchObject({ outcome: 'paid' });
       expect(await open('pi-a', 'cs-a')).toEqual([]);
     });
+
+    it.each(['the notifications', 'the look-ups'])(
+      'is told to a person if one had settled it and %s show that it was all that paid the order',
+      async (source) => {
+        const [first, second] = [`cs-${source}`, `pi-${source}`];
+        const id = await desk.placed({ attempt: desk.attempt(first) });
+        await told(second, second);
+        await desk.shop.register.execute({ orderId: id, ...desk.attempt(second) });
+        expect(await desk.settle(second)).toBe('settled');
+        expect(await report(id, first)).toMatchObject({ outcome: 'paid' });
+        if (source === 'the look-ups') {
+          const paid = { type: 'PAID', amount: 1_999n, currency: 'EUR', paidAt: new Date(), evidence: {} } as const;
+          for (const name of [first, second]) desk.shop.provider.answerQuery(name, { ...paid, transactionId: second });
+          await reconcile(desk.shop, id);
+        } else for (const name of [second, first]) await told(name, second);
+        expect(await desk.attemptsOf(id)).toEqual([`${first} DUPLICATE`, `${second} SETTLED`]);
+        expect([await desk.statusOf(id), await open(first, second)]).toEqual(['PAID', ['amount-mismatch 1999']]);
+        expect(await desk.reopen(second, 'unknown-order')).toBe('adopted');
+        expect([await desk.attemptsOf(id), await open(first, second)]).toEqual([
+          [`${first} DUPLICATE`, `${second} PAID`],
+          [],
+        ]);
+      },
+    );
   });
 
   describe('under the last of three names, of which the order registers the first', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { insufficientParts, moneyReceived } from '../../../src/orders/model/money';
-import { heldAmountOf, type PaymentAttempt } from '../../../src/orders/model/order';
+import { heldAmountOf, type OrderStatus, type PaymentAttempt } from '../../../src/orders/model/order';
 import { at, attempt, NOW, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {
@@ -41,6 +41,14 @@ describe('adding up the money of an order', () => {
     expect(told(part)).toEqual(['a amount-mismatch 50']);
     expect(told(part, dollars, back)).toEqual(['a amount-mismatch 50', 'b currency-mismatch 100']);
     expect([told(back), told(paid(), dollars)]).toEqual([[], []]);
+  });
+
+  it('tells of what a person has settled if a paid order has nothing else', () => {
+    const [settled, back] = [paid({ status: 'SETTLED' }), paid({ reference: 'c', status: 'REFUNDING' })];
+    const told = (status: OrderStatus, ...attempts: PaymentAttempt[]) =>
+      insufficientParts(order({ status, attempts }), { handling: 'kept', now: NOW }).map(({ reason }) => reason);
+    expect(told('PAID', settled, back)).toEqual(['amount-mismatch']);
+    expect([told('PAID', settled, paid()), told('CLOSING', settled)]).toEqual([[], []]);
   });
 
   it('counts every payment once: the needed and the surplus ones are all of them', () => {
