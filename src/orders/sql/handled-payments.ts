@@ -139,14 +139,19 @@ export function handledSql(schema: string): string {
      WHERE h.merchant_account = n.account OR '' IN (h.merchant_account, n.account)`;
 }
 
-/** Without an account, one reference may be two payments, unless the same order had it. */
-export function handledOf(
+/** All that may be the payment. Whoever takes it as money must know of what it may be, as of a booked payment. */
+export function handledOf(rows: readonly HandledRow[] | null | undefined): HandledPayment[] {
+  return (rows ?? []).map(toHandled);
+}
+
+/** What is certain to be it. Without an account, one reference may be two payments, unless the same order had it. */
+export function certainlyHandledOf(
   rows: readonly HandledRow[] | null | undefined,
-  orderId: string | null = null,
+  orderId: string | null,
 ): HandledPayment[] {
-  const isKnown = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
+  const isCertain = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
     !isUnresolved || (id !== null && id === orderId);
-  return (rows ?? []).filter(isKnown).map(toHandled);
+  return handledOf(rows?.filter(isCertain));
 }
 
 function toHandled(row: HandledRow): HandledPayment {
