@@ -19,7 +19,9 @@ import {
   type LockedOrder,
   type Order,
   accountOfAttempt,
+  hasRegistered,
   isBooked,
+  isErasedAttempt,
   isSettledReport,
   isUnconfirmed,
   type PaymentAttempt,
@@ -75,9 +77,16 @@ function deniedReports(
   });
 }
 
-/** All attempts except confirmed payments and their other names. What a person has settled may be a mere report. */
-export function isWorthAsking(attempt: PaymentAttempt): boolean {
-  return isUnconfirmed(attempt) || isSettledReport(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
+/**
+ * Pure: returns what this look-up asks about: all attempts except confirmed payments and their other names. What a person has
+ * settled may be a mere report. News may be about another payment under a reference that the order has registered.
+ */
+export function worthAsking({ payload }: Pick<DueTimeout, 'payload'>): (attempt: PaymentAttempt) => boolean {
+  return (attempt) => {
+    if (isUnconfirmed(attempt) || isSettledReport(attempt)) return true;
+    if (!isBooked(attempt)) return attempt.status !== 'DUPLICATE';
+    return payload['isNews'] === true && hasRegistered(attempt) && !isErasedAttempt(attempt);
+  };
 }
 
 const REASON = 'payment of another order';
@@ -164,7 +173,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     const { now, attempts } = await this.store.attemptsOf(due.key, () => true);
-    const asked = attempts.filter(isWorthAsking);
+    const asked = attempts.filter(worthAsking(due));
     return this.lookups.query(asked, now, signal, await this.unneededOf(due.key, attempts));
   }
 
@@ -193,7 +202,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     if (!due.answer) {
       // What is left of its money may be needed now, or too little.
       if (order !== locked) await this.unmatched.execute(order, { tx, by, now, isAsking: true });
-      return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
+      return order.attempts.some(worthAsking(due)) ? LOOK_UP : DONE;
     }
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;

@@ -2,6 +2,7 @@ import { PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts
 import { ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
+import { post } from './post-notification';
 import {
   dueOf,
   eventsOf,
@@ -14,6 +15,7 @@ import {
   settleUntilDone,
   type Shop,
   timeoutsOf,
+  unmatchedOf,
 } from './shop';
 
 const HOUR = 3_600_000;
@@ -125,6 +127,77 @@ describe('the look-up of payments', () => {
     await confirm(id, 'denied');
     expect(await rows()).toEqual([]);
     expect(await statusOf(id)).toBe('PAID');
+  });
+
+  describe('after a notification that says only that something has changed', () => {
+    const paid = (reference: string, transactionId: string, amount = 1_999n) => {
+      const money = { amount, currency: 'EUR', paidAt: new Date(), transactionId, evidence: {} };
+      shop.provider.answerQuery(reference, { type: 'PAID', ...money });
+    };
+    /** Returns the calls of the provider. */
+    const changed = async (id: string, reference: string): Promise<(string | undefined)[]> => {
+      const before = callsOf(reference).length;
+      await post({ shop }, { type: 'STATUS_CHANGED', reference, evidence: {} });
+      const found = await shop.scheduler.find({ kind: PAYMENT_RECONCILIATION, key: id });
+      const due = dueOf(id, { kind: PAYMENT_RECONCILIATION, payload: found?.payload ?? {} });
+      expect(await runOnce(shop, shop.reconciling, due)).toEqual({ type: 'done' });
+      return callsOf(reference).slice(before);
+    };
+
+    it('asks once for a confirmed payment, and books another one that it finds', async () => {
+      const id = await placed({ attempt: attempt('again'), merchantId: 'keeper' });
+      paid('again', 't-1');
+      await changed(id, 'again');
+      expect(await statusOf(id)).toBe('PAID');
+      expect([await changed(id, 'again'), await attemptsOf(id)]).toEqual([['query'], ['again PAID']]);
+      paid('again', 't-2');
+      expect([await changed(id, 'again'), await attemptsOf(id)]).toEqual([['query'], ['again PAID', 't-2 PAID']]);
+      expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 't-2' }]);
+      // Only a notification makes it worth a call.
+      const before = callsOf('again').length;
+      expect(await reconcile(shop, id)).toEqual({ type: 'done' });
+      expect(callsOf('again')).toHaveLength(before);
+    });
+
+    it('finds the rest of the price', async () => {
+      const id = await placed({ attempt: attempt('half') });
+      paid('half', 't-half-1', 1_000n);
+      await changed(id, 'half');
+      expect(await statusOf(id)).toBe('PENDING');
+      paid('half', 't-half-2', 999n);
+      await changed(id, 'half');
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['half PAID', 't-half-2 PAID']]);
+    });
+
+    it('finds another payment of a canceled order whose first was refunded', async () => {
+      const id = await placed({ attempt: attempt('ended') });
+      await shop.cancel.execute({ orderId: id });
+      await settleUntilDone(shop, [id]);
+      paid('ended', 't-ended-1');
+      await changed(id, 'ended');
+      await shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET status = 'REFUNDED' WHERE order_id = $1`, [id]);
+      paid('ended', 't-ended-2');
+      await changed(id, 'ended');
+      expect(await attemptsOf(id)).toEqual(['ended REFUNDED', 't-ended-2 PAID']);
+      expect(await unmatchedOf(shop, id)).toContainEqual(expect.objectContaining({ reference: 't-ended-2' }));
+    });
+
+    it.each([
+      { type: 'REFUNDED', evidence: {} },
+      { type: 'UNKNOWN', reason: 'some or all of it was refunded', needsPerson: true },
+    ] as const)('leaves a confirmed payment as it is if its provider says $type', async (answer) => {
+      const reference = `back-${answer.type}`;
+      const id = await placed({ attempt: attempt(reference) });
+      paid(reference, `t-${reference}`);
+      await changed(id, reference);
+      shop.provider.answerQuery(reference, answer);
+      expect(await changed(id, reference)).toEqual(['query']);
+      expect([await statusOf(id), await attemptsOf(id), await unmatchedOf(shop, id)]).toEqual([
+        'PAID',
+        [`${reference} PAID`],
+        [],
+      ]);
+    });
   });
 
   describe('in a process that does not have its provider', () => {
