@@ -30,6 +30,7 @@ import {
   namesOf,
 } from '../unmatched/unmatched-payment';
 import {
+  FAILED_REFUND_REASONS,
   type UnmatchedHandling,
   type UnmatchedReason,
   WHOLE_PAYMENT_REASONS,
@@ -114,6 +115,7 @@ export class SettleUnmatched {
       const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
+      if (await this.isBeingRefunded(found)) return handled({ ...payment, handling: 'refunding' });
       for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
         await this.rows.resolve(found.tx, row.id, 'settled', why);
         if (outlivesRow(row, found.order)) await this.settled.remember(found.tx, row.id);
@@ -269,6 +271,14 @@ export class SettleUnmatched {
 
   private async read({ tx, payment }: Found): Promise<UnmatchedPayment> {
     return (await this.rows.find(tx, payment.id)) ?? payment;
+  }
+
+  /** Whether the provider is being asked for a refund that had failed. Its answer must not be lost if it refunds it now. */
+  private async isBeingRefunded({ tx, payment: { reason, evidence } }: Found): Promise<boolean> {
+    const number = evidence['refundNumber'];
+    if (!FAILED_REFUND_REASONS.some((one) => one === reason) || typeof number !== 'string') return false;
+    const [pending] = await this.transaction.scheduler.lock(tx, [refundTimeout(number)]);
+    return pending?.isLookedUp === true;
   }
 
   /** If the payment is that of a refund that failed, the person has paid it back, so nobody else may. */

@@ -34,6 +34,10 @@ interface ScheduledRow extends TimeoutRef {
   readonly is_near: boolean;
 }
 
+interface LockedTimeout extends TimeoutRef {
+  readonly isLookedUp: boolean;
+}
+
 interface SchedulerDependencies {
   readonly dataSource: DataSource;
   readonly queries: TimeoutQueries;
@@ -147,14 +151,14 @@ export class TimeoutScheduler {
 
   /**
    * Locks timeouts in the order in which all others lock them. For a transaction that changes several of them one by one.
-   * Returns those that are pending.
+   * Returns those that are pending. `isLookedUp`: their look-up is running, and no other begins in this transaction.
    *
    * @internal
    */
-  async lock(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<TimeoutRef[]> {
+  async lock(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<LockedTimeout[]> {
     const distinct = lastOfEach(refs);
     const values = [distinct.map((ref) => ref.kind), distinct.map((ref) => ref.key)];
-    const rows = await tx.query<Pick<TimeoutRecord, 'kind' | 'key' | 'state'>[]>(this.deps.queries.lock, values);
+    const rows = await tx.query<(LockedTimeout & Pick<TimeoutRecord, 'state'>)[]>(this.deps.queries.lock, values);
     return rows.filter(({ state }) => state === 'pending');
   }
 
@@ -306,7 +310,7 @@ export class TimeoutQueries {
       SELECT kind, key, generation::text AS generation, due_at, due_at < now() + interval '${NEAR}' AS is_near FROM scheduled`;
     // In the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
     this.lock = `
-        SELECT t.kind, t.key, t.state
+        SELECT t.kind, t.key, t.state, t.lease IS NOT NULL AND t.next_attempt_at > clock_timestamp() AS "isLookedUp"
           FROM ${schema}.timeout t
           JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
          ORDER BY r.place FOR UPDATE OF t`;

@@ -2,7 +2,8 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { type EntityManager } from 'typeorm';
 import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
-import { PaymentObservers, PaymentProviders } from '../../../src/payments';
+import { MarkPaid } from '../../../src/orders/pay/mark-paid';
+import { PaymentObservers, PaymentProviders, type RefundOutcome } from '../../../src/payments';
 import { TimeoutEngine, TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { Recorder, until } from '../../support/engine';
@@ -160,6 +161,34 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await holder.commitTransaction();
     await holder.release();
     await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'PAID'));
+  });
+
+  it('leaves a failed refund to its provider while that is asked for it again, and to a person in between', async () => {
+    const orders = module.get(Orders);
+    const payment = { provider: 'fake', reference: 'going-back', amount: 1_999, currency: 'EUR' };
+    const [orderId = ''] = await place([newOrder({ paymentWindowMs: 3_600_000 })]);
+    await orders.cancel({ orderId });
+    let respond: ((outcome: RefundOutcome) => void) | undefined;
+    const refund = jest
+      .spyOn(provider, 'refund')
+      .mockResolvedValueOnce({ type: 'REJECTED', reason: 'balance too low' });
+    refund.mockImplementationOnce(() => new Promise((resolve) => (respond = resolve)));
+    await orders.markPaid({ orderId, ...payment });
+    await database.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET registered = true WHERE order_id = $1`, [
+      orderId,
+    ]);
+    await module.get(MarkPaid).confirm({ orderId, ...payment }, { cause: 'notify' }, { account: null });
+    await until(() => respond !== undefined);
+    const row = (await orders.unmatched.list()).find(({ reference }) => reference === 'going-back');
+    const settlement = { id: row?.id ?? '', reason: 'paid back by wire' };
+    expect(row).toMatchObject({ reason: 'refund-failed', handling: 'kept' });
+    expect(await orders.unmatched.settle(settlement)).toMatchObject({
+      code: 'UNMATCHED_PAYMENT_HANDLED',
+      handling: 'refunding',
+    });
+    respond?.({ type: 'REFUNDED', refundId: 'r-1', evidence: {} });
+    await until(async () => (await statusOf(orderId)) === 'CLOSED_REFUNDED');
+    expect(await orders.unmatched.get(settlement.id)).toMatchObject({ handling: 'refunding', resolvedAt: null });
   });
 
   it('returns an overdue order immediately, and closes it', async () => {
