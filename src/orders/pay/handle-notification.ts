@@ -175,13 +175,19 @@ export class HandleNotification {
    * answers. The look-up is scheduled and not made here, because providers expect their response within seconds.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const attempt = await this.store.findAttempt(names);
+    const attempt = (await this.store.findAttempt(names)) ?? (await this.findRegisteredNow(names));
     if (!attempt) return this.tellOfRefund(names);
     // It was erased or purged meanwhile, or another order has it.
     if (!(await this.ask(attempt))) return this.look(names);
     // A closing in progress needs more than a payment, whether or not it is due.
     const { orderId } = attempt;
     this.scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }], 'passive');
+  }
+
+  /** A registration that had begun before is waited for. An order without a deadline would never look for its payment. */
+  private async findRegisteredNow(names: PaymentNames): Promise<PaymentAttempt | undefined> {
+    await this.database.transaction((tx) => this.store.lockPayments(tx, [names]));
+    return this.store.findAttempt(names);
   }
 
   /** Under the lock of the order, so that it is not forgotten before what must be asked is. False: it no longer has it. */

@@ -1,6 +1,6 @@
 import { type PaidOutcome } from '../../../src/payments';
 import { until } from '../../support/engine';
-import { ORDER_LATE_WATCH } from '../../../src/orders/model/order-timeouts';
+import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/model/order-timeouts';
 import { paymentSteps } from './payment-steps';
 import { post } from './post-notification';
 import {
@@ -261,19 +261,30 @@ describe('one payment that is reported under several names by several sources', 
     expect(await statusOf(id)).not.toBe('PAID');
   });
 
-  it('pays an order without a deadline that registers its reference at the same moment, as the provider tells of it', async () => {
-    const id = await placed({ autoClose: false });
-    const runner = shop.dataSource.createQueryRunner();
-    await runner.startTransaction('READ COMMITTED');
-    await shop.register.execute({ orderId: id, ...attempt('race-2') }, { tx: runner.manager });
-    let isTold = false;
-    const telling = post({ shop }, { ...paidAs('t-race-2'), reference: 'race-2' }).then(() => (isTold = true));
-    await until(async () => isTold || (await isBlocked()));
-    await runner.commitTransaction();
-    await runner.release();
-    await telling;
-    expect(await attemptsOf(id)).toEqual(['race-2 PAID']);
-  });
+  it.each([
+    ['tells of it', 'race-2', true],
+    ['says that something has changed', 'race-3', false],
+  ])(
+    'pays an order without a deadline that registers its reference at the same moment, as the provider %s',
+    async (_how, reference, isMoney) => {
+      const id = await placed({ autoClose: false });
+      const paid = paidAs(`t-${reference}`);
+      shop.provider.answerQuery(reference, paid);
+      const runner = shop.dataSource.createQueryRunner();
+      await runner.startTransaction('READ COMMITTED');
+      await shop.register.execute({ orderId: id, ...attempt(reference) }, { tx: runner.manager });
+      let isTold = false;
+      const news = isMoney ? { ...paid, reference } : { type: 'STATUS_CHANGED' as const, reference, evidence: {} };
+      const telling = post({ shop }, news).then(() => (isTold = true));
+      await until(async () => isTold || (await isBlocked()));
+      await runner.commitTransaction();
+      await runner.release();
+      await telling;
+      const isAsked = await shop.scheduler.find({ kind: PAYMENT_RECONCILIATION, key: id });
+      if (isAsked) await reconcile(shop, id);
+      expect(await attemptsOf(id)).toEqual([`${reference} PAID`]);
+    },
+  );
 
   const isBlocked = async (): Promise<boolean> => {
     const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;

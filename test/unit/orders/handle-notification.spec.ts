@@ -44,6 +44,7 @@ function desk(
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW, orders: new Map(known ? [[known.orderId, { attempts: [known] }]] : []) }),
     samePayments: async () => ({ attempts: [], unowned: [], handled: [] }),
+    lockPayments: async () => undefined,
     keepUnmatched: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
