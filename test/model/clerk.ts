@@ -10,7 +10,7 @@ import {
 import { paymentTimeout, refundTimeout } from '../../src/orders/model/order-timeouts';
 import { bookMoney } from '../../src/orders/model/money';
 import { isMisreported } from '../../src/orders/model/decide-claim';
-import { HELD_MONEY_REASONS } from '../../src/orders/model/unmatched-money';
+import { HELD_MONEY_REASONS, type Refund } from '../../src/orders/model/unmatched-money';
 import { moneyOf } from '../../src/orders/pay/mark-paid';
 import { decideAssignment } from '../../src/orders/operator/assign-unmatched';
 import { heldAttempt, outlivesRow } from '../../src/orders/operator/settle-unmatched';
@@ -113,7 +113,7 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   if (row.reason !== 'refund-failed' && units.some((one) => isReturning(shop, one))) return;
   // The console shows that the provider has taken the refund on after all.
   const failed = [...store.refunds.values()].find((one) => isFailure(row, one));
-  if (failed && shop.world.providerOf(row).isRefunding(failed.number)) return;
+  if (failed && (isAskedFor(shop, failed) || shop.world.providerOf(row).isRefunding(failed.number))) return;
   const wired = units.reduce((sum, { held }) => sum + held, 0n);
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${wired} by wire`);
   for (const one of units) one.paidBack += one.held;
@@ -153,6 +153,12 @@ function takeBack(shop: Shop, row: UnmatchedRow): boolean {
   store.putAttempt(withStatus(held, 'PAID'));
   store.amend(held.orderId, {});
   return true;
+}
+
+/** The row cannot be settled while the provider is asked for the refund. */
+function isAskedFor({ world: { engine, agenda } }: Shop, { number }: Refund): boolean {
+  const row = engine.table.find(refundTimeout(number));
+  return row !== undefined && row.lease !== null && row.nextAttemptAt > agenda.nowMs;
 }
 
 function markSettled(
