@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
+import { type Backends } from './backends';
 import { Sessions } from './sessions';
 import { acting, type Actor, liveIn, real, seedRandomness, VirtualTime } from './virtual-time';
 
@@ -18,8 +19,8 @@ export interface KernelOptions {
   readonly seed: number;
   /** Epoch milliseconds. */
   readonly startMs: number;
-  /** The database of the world. */
-  readonly url: string;
+  /** In the database of the world. */
+  readonly backends: Backends;
 }
 
 /**
@@ -31,8 +32,8 @@ export class Kernel {
   readonly random: Random;
   readonly trace: string[] = [];
   readonly sessions: Sessions;
-  /** How late timers of instances may be, milliseconds. */
-  lateMs = 0;
+  /** How late timers of instances are: a drawn time between these, milliseconds. */
+  private late = { leastMs: 0, mostMs: 0 };
   steps = 0;
   private readonly hash = createHash('sha256');
   private readonly waiting: Step[] = [];
@@ -40,13 +41,13 @@ export class Kernel {
   private constructor(options: KernelOptions) {
     this.random = new Random(options.seed);
     this.time = new VirtualTime(options.startMs, (ms) => this.lateness(ms));
-    this.sessions = new Sessions(this.time, (line) => this.say(line));
+    this.sessions = new Sessions(this.time, options.backends, (line) => this.say(line));
   }
 
   /** From now on, the process lives in this world. */
   static async open(options: KernelOptions): Promise<Kernel> {
     const kernel = new Kernel(options);
-    await kernel.sessions.open(options.url);
+    kernel.sessions.open();
     await kernel.sessions.tellTime();
     liveIn(kernel.time);
     seedRandomness(options.seed, () => kernel.steps);
@@ -91,10 +92,17 @@ export class Kernel {
     return new Promise((resolve) => this.time.after(ms, resolve));
   }
 
+  /** From now on, timers of instances are so late. */
+  delay(mostMs: number, leastMs = 0): void {
+    this.late = { leastMs, mostMs };
+  }
+
   /** Polls are very late, so that hours in which nothing happens cost little. Short waits are mostly on time. */
   private lateness(ms: number): number {
-    const isLate = ms >= POLL_MS || this.random.chance(0.1);
-    return Math.floor((isLate ? this.lateMs : 0) * this.random.next());
+    const { leastMs, mostMs } = this.late;
+    const drawn = this.random.next();
+    if (ms >= POLL_MS) return Math.floor(leastMs + (mostMs - leastMs) * drawn);
+    return this.random.chance(0.1) ? Math.floor(mostMs * drawn) : 0;
   }
 
   /** Runs until nothing can happen before `untilMs`. @throws Error after too many steps. */

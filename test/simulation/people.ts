@@ -18,10 +18,10 @@ export class People {
   constructor(
     private readonly stage: Stage,
     private readonly bank: Bank,
+    orders: number,
   ) {
     // Alone, nobody lacks anything.
-    const least = stage.habits.stock < MANY ? 3 : 1;
-    this.orders = Math.max(stage.random.pick([2, 1], [3, 2], [2, 3], [1, 6]), least);
+    this.orders = Math.max(orders, stage.habits.stock < MANY ? 2 : 1);
     this.shop = new Shop(stage, bank, this.orders);
   }
 

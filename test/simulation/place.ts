@@ -2,12 +2,14 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { OrderTimeoutModule } from '../../src';
 import { onServer, urlOf } from '../support/database';
+import { Backends } from './backends';
 import { HEARD } from './listener';
 import { KEEP_PAST } from './past';
 
 /** Where worlds are played, one after the other. */
 export interface Place {
   readonly url: string;
+  readonly backends: Backends;
   /** A new world has no orders. What PostgreSQL draws in it comes from the seed. */
   empty(seed: number): Promise<void>;
   drop(): Promise<void>;
@@ -34,7 +36,9 @@ export async function openPlace(name: string, startMs: number): Promise<Place> {
   await migrate(url);
   await onServer(KEEP_PAST, url);
   await onServer(KEEP_STILL, url);
-  return { url, drop, empty: (seed) => onServer(`SELECT setval('sim.drawn', ${seed + 1}); ${EMPTY}`, url) };
+  const backends = await Backends.open(url);
+  const empty = (seed: number): Promise<void> => backends.run(`SELECT setval('sim.drawn', ${seed + 1}); ${EMPTY}`);
+  return { url, backends, empty, drop: () => backends.close().then(drop) };
 }
 
 /**
@@ -72,9 +76,11 @@ const KEEP_STILL = `
 
 /** History is append-only, but not for a replica. After DELETE, rows would lie elsewhere than in a new table. */
 const EMPTY = `
+  SELECT setval(format('%I.%I', schemaname, sequencename), start_value, false) FROM pg_sequences
+   WHERE schemaname = 'order_timeout' AND last_value IS NOT NULL;
   DO $$ BEGIN
     SET LOCAL session_replication_role = replica;
-    EXECUTE 'TRUNCATE ' || (SELECT string_agg(name, ', ') FROM (${TABLES}) t);
+    EXECUTE (SELECT 'TRUNCATE ' || string_agg(name, ', ') || ' CASCADE' FROM (${TABLES}) t WHERE pg_relation_size(name::regclass) > 0);
   END $$`;
 
 async function migrate(url: string): Promise<void> {

@@ -8,6 +8,9 @@ const REPOSITORY = join(__dirname, '..', '..');
 
 const COMPILE = join(REPOSITORY, 'test', 'support', 'compile-on-require.js');
 
+/** What a statement leaves behind is garbage soon. */
+const YOUNG = ['--max-semi-space-size=64'];
+
 export interface PlayersOptions {
   readonly workers: number;
   /** Their databases are called so, with a number. */
@@ -34,7 +37,11 @@ export class Players {
   static async open({ workers, name, weakness }: PlayersOptions): Promise<Players> {
     const env = { ...process.env, ...(weakness !== undefined && { SIMULATION_WEAKNESS: weakness }) };
     const processes = Array.from({ length: workers }, (_one, index) =>
-      fork(join(__dirname, 'play.ts'), [`${name}_${index + 1}`], { cwd: REPOSITORY, env, execArgv: ['-r', COMPILE] }),
+      fork(join(__dirname, 'play.ts'), [`${name}_${index + 1}`], {
+        cwd: REPOSITORY,
+        env,
+        execArgv: [...YOUNG, '-r', COMPILE],
+      }),
     );
     await Promise.all(processes.map((one) => answerOf(one)));
     return new Players(processes);

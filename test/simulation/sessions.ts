@@ -1,5 +1,5 @@
-import { type Socket } from 'node:net';
 import { Client } from 'pg';
+import { type Backends, type Connected } from './backends';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
 
 type Answer = { readonly value: unknown } | { readonly error: Error };
@@ -31,13 +31,6 @@ export interface Session {
   inFlight: Statement | undefined;
   /** How long its transaction waits for a lock, virtual milliseconds; 0: without end. */
   lockMs: number;
-}
-
-/** What pg keeps of a connection. */
-interface Connected {
-  readonly processID: number | null;
-  readonly connection: { readonly stream: Socket };
-  readonly connectionParameters: { readonly options?: string };
 }
 
 /** As in the options of a connection. */
@@ -74,41 +67,45 @@ export class Sessions {
   private readonly all = new Set<Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
-  private leaving: { readonly session: Session; readonly isClosed: Promise<unknown> }[] = [];
-  private monitor: Client | undefined;
+  private leaving: { readonly session: Session; readonly hasLeft: Promise<void> }[] = [];
   private ids = 0;
   /** The time that PostgreSQL knows. */
   private told = 0;
 
   constructor(
     private readonly time: VirtualTime,
+    private readonly backends: Backends,
     private readonly say: (line: string) => void,
   ) {}
 
-  async open(url: string): Promise<void> {
-    const client = new Client({ connectionString: url });
-    await original.connect.call(client);
-    this.monitor = client;
+  open(): void {
     takeOver(this);
   }
 
+  /** Nobody has a session any more. */
   async close(): Promise<void> {
+    for (const { client } of [...this.all]) {
+      connectedOf(client).connection.stream.destroy();
+      this.closed(client);
+    }
+    await this.backends.untilFree();
     Object.assign(prototype, original);
-    await this.monitor?.end();
   }
 
   /** On a connection of the world's own. */
-  async ask<T>(sql: string, values?: unknown[]): Promise<T[]> {
-    const result = await original.query.call(this.monitor, sql, values);
-    return (result as { rows: T[] }).rows;
+  ask<T>(sql: string, values?: unknown[]): Promise<T[]> {
+    return this.backends.ask<T>(sql, values);
+  }
+
+  async lend(session: Session): Promise<void> {
+    await this.backends.lend(session.client);
   }
 
   /** PostgreSQL has the world's time from now on. */
   async tellTime(): Promise<void> {
     if (this.told === this.time.now) return;
     this.told = this.time.now;
-    const text = "SELECT setval('sim.instant', $1)";
-    await original.query.call(this.monitor, { name: 'tell', text, values: [Math.floor(this.time.now)] });
+    await this.backends.ask("SELECT setval('sim.instant', $1)", [Math.floor(this.time.now)]);
   }
 
   /** When a transaction begins that begins now. */
@@ -141,10 +138,7 @@ export class Sessions {
     const session = [...this.all].find((one) => one.client === client);
     if (!session) return;
     this.all.delete(session);
-    const { stream } = connectedOf(client).connection;
-    // An error may come first.
-    const close = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-    this.leaving.push({ session, isClosed: stream.closed ? Promise.resolve() : close });
+    this.leaving.push({ session, hasLeft: this.backends.takeBack(client) });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
@@ -169,7 +163,7 @@ export class Sessions {
     if (!statement) return;
     if (TIMED.test(statement.text)) await this.tellTime();
     session.inFlight = statement;
-    this.statements += 1;
+    if (statement.text !== DISCARD) this.statements += 1;
     statement.done = this.perform(statement).then(
       (value) => void (statement.answer = { value }),
       (error: Error) => void (statement.answer = { error }),
@@ -242,8 +236,8 @@ export class Sessions {
   drop(actor: Actor): void {
     for (const session of [...this.all].filter((one) => one.actor === actor)) {
       session.queue.length = 0;
-      this.closed(session.client);
       connectedOf(session.client).connection.stream.destroy();
+      this.closed(session.client);
     }
   }
 
@@ -251,12 +245,7 @@ export class Sessions {
   private async untilLeft(): Promise<boolean> {
     const leaving = this.leaving.splice(0).sort((a, b) => a.session.id - b.session.id);
     if (leaving.length === 0) return false;
-    await Promise.all(leaving.map(({ isClosed }) => isClosed));
-    const pids = leaving.map(({ session }) => pidOf(session));
-    const isOurs = 'pid = ANY($1) AND pid <> pg_backend_pid() AND datname = current_database()';
-    await this.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isOurs}`, [pids]);
-    const left = 'SELECT count(*)::int AS sessions FROM pg_stat_activity WHERE pid = ANY($1)';
-    while (((await this.ask<{ sessions: number }>(left, [pids]))[0]?.sessions ?? 0) > 0);
+    await Promise.all(leaving.map(({ hasLeft }) => hasLeft));
     for (const { session } of leaving) {
       const { inFlight, actor } = session;
       if (!inFlight || actor?.isAlive === false) continue;
@@ -344,6 +333,7 @@ function takeOver(sessions: Sessions): void {
     stream.on('error', () => undefined);
     const connect = async (): Promise<Client> => {
       if (stream.destroyed) throw new Error('Connection terminated unexpectedly');
+      await sessions.lend(sessions.of(this));
       await original.connect.call(this);
       sessions.opened(sessions.of(this));
       return this;
@@ -372,6 +362,9 @@ const BEGIN = /^(?:START TRANSACTION|BEGIN)\b/i;
 
 const LOCK_LIMIT = /SET LOCAL lock_timeout = (\d+)/;
 
+/** The tables are as large as they were, and so would be the plans. */
+const DISCARD = 'DISCARD PLANS';
+
 /** They would count real time. */
 const SERVER_LIMITS = /; SET LOCAL (?:statement_timeout|lock_timeout|idle_in_transaction_session_timeout) = \d+/g;
 
@@ -380,6 +373,7 @@ function submitQuery(sessions: Sessions, client: Client, [query, ...values]: unk
   const isText = typeof query === 'string';
   const text = isText ? query : (query as { text?: string }).text;
   if (text === undefined) throw new Error('only statements are simulated, no cursors or streams');
+  if (text === DISCARD) return sessions.submit(session, text, () => Promise.resolve());
   if (!BEGIN.test(text)) {
     return sessions.submit(session, text, () => original.query.call(client, query, ...values) as Promise<unknown>);
   }

@@ -11,8 +11,11 @@ import { type Swarm } from './swarm';
 
 const SECOND = 1_000;
 
-/** After so many tries, a second apart, people give up what they were about; a failure does not last for so long. */
-const TRIES = 400;
+/** After so many tries, people give up what they were about; a failure does not last for so long. */
+const TRIES = 30;
+
+/** Between tries, at most. */
+const LONGEST_PAUSE_MS = 16 * SECOND;
 
 /** A call fails if so many conflicts were in its way. */
 const CONFLICTS = 3;
@@ -128,7 +131,7 @@ export class Stage {
         this.kernel.say(`${what} failed: ${(error as Error).message}`);
         if (isRepeated) this.judge(what, error, began);
       }
-      await this.kernel.sleep(SECOND);
+      await this.kernel.sleep(Math.min(SECOND * 2 ** tries, LONGEST_PAUSE_MS));
     }
     return undefined;
   }

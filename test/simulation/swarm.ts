@@ -9,8 +9,11 @@ export type Weights<T> = readonly (readonly [weight: number, value: T])[];
 export class Swarm {
   private readonly share: number;
 
-  constructor(private readonly random: Random) {
-    this.share = random.pick([1, 0.1], [2, 0.25], [1, 0.5]);
+  constructor(
+    private readonly random: Random,
+    shares: Weights<number>,
+  ) {
+    this.share = random.pick(...shares);
   }
 
   /** Whether the world has it. */

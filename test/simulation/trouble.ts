@@ -10,6 +10,11 @@ const SECOND = 1_000;
 /** SQLSTATEs that any statement may end with while others are at work. */
 const CONFLICTS = ['40001', '40P01', '55P03', '57014'];
 
+/** What locks something, or ends a transaction. Nothing else is in anybody's way. */
+const LOCKS = /\b(?:INSERT INTO|UPDATE|DELETE FROM|COMMIT$)|advisory/;
+
+const CANCELED = '57014';
+
 interface Refusal {
   readonly code: string;
   /** Of which statements. */
@@ -93,7 +98,8 @@ export class Trouble {
     const { random } = this.kernel;
     // What becomes of a COMMIT is what most depends on.
     const drawn = random.next() / (text.endsWith('COMMIT') ? 10 : 1);
-    if (drawn < this.conflicts && text !== CONNECT) return { code: random.oneOf(CONFLICTS) ?? '40001' };
+    if (drawn < this.conflicts && text !== CONNECT)
+      return { code: (LOCKS.test(text) && random.oneOf(CONFLICTS)) || CANCELED };
     if (drawn < this.conflicts + this.cuts) return random.chance(0.5) ? 'cut-before' : 'cut-after';
     return undefined;
   }

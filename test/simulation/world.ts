@@ -11,6 +11,7 @@ import { delivered } from './listener';
 import { People } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
+import { drawSize, type Size } from './size';
 import { Stage } from './stage';
 import { Swarm } from './swarm';
 import { Trouble } from './trouble';
@@ -71,7 +72,7 @@ export async function playWorld(seed: number, place: Place, absent: readonly str
 class World {
   readonly stage: Stage;
   private readonly random: Random;
-  private readonly swarm: Swarm;
+  private readonly size: Size;
   private readonly broker: SimulatedBroker;
   private readonly bank: Bank;
   private readonly people: People;
@@ -87,6 +88,8 @@ class World {
   private readonly isStriking: boolean;
   private readonly isAsleep: boolean;
   private started = 0;
+  /** How late polls may be while people act. */
+  private lateMs = 0;
 
   constructor(
     private readonly kernel: Kernel,
@@ -95,12 +98,13 @@ class World {
     absent: readonly string[],
   ) {
     const random = (this.random = new Random(seed + 1));
-    const swarm = (this.swarm = new Swarm(random));
+    const size = (this.size = drawSize(random));
+    const swarm = new Swarm(random, size.share);
     this.stage = new Stage(kernel, random, swarm, seed, absent);
     this.broker = new SimulatedBroker(kernel, random.chance(0.5));
     this.trouble = new Trouble(kernel, random, swarm, this.broker);
     this.bank = new Bank(kernel, random, drawTraits(swarm), (body) => this.notify(body));
-    this.people = new People(this.stage, this.bank);
+    this.people = new People(this.stage, this.bank, random.pick(...size.orders));
     this.policies = this.drawPolicies();
     this.options = this.drawOptions();
     this.isSkewed = swarm.has();
@@ -112,15 +116,16 @@ class World {
   }
 
   async play(): Promise<readonly string[]> {
-    const { kernel, random, people } = this;
+    const { kernel, random, people, size } = this;
     this.broker.install();
     kernel.time.gridMs = random.pick([1, 1], [2, 500], [2, 2 * SECOND]);
-    for (let instances = random.pick([this.knowing < 1 ? 0 : 3, 1], [2, 2], [1, 3]); instances > 0; instances--)
-      this.start();
+    // Somebody has to have the bank.
+    const least = this.knowing < 1 ? 2 : 1;
+    for (let count = Math.max(random.pick(...size.instances), least); count > 0; count--) this.start();
     await this.untilSomebodyAnswers();
     await this.act(() => people.send());
     const problems = await this.check();
-    if (problems.length > 0 || !random.chance(0.2)) return problems;
+    if (problems.length > 0 || !random.chance(size.again)) return problems;
     await this.letDaysPass();
     await this.act(() => people.sendAgain());
     return this.check();
@@ -134,7 +139,8 @@ class World {
   private async act(send: () => void): Promise<void> {
     const { kernel, random, stage } = this;
     const untilMs = kernel.time.now + ACTIVE_MS;
-    kernel.lateMs = random.pick([1, 5], [3, 20], [3, 60]) * SECOND;
+    this.lateMs = random.pick(...this.size.lateS) * SECOND;
+    kernel.delay(this.lateMs, this.lateMs / 4);
     this.bank.isCalm = false;
     this.trouble.begin(stage.habits.failing);
     send();
@@ -154,13 +160,12 @@ class World {
     const { kernel, stage, random } = this;
     await kernel.run(kernel.time.now + random.between(5 * SECOND, ACTIVE_MS));
     kernel.say('a day passes without an instance');
-    const { lateMs } = kernel;
     // Whoever starts meanwhile hardly looks.
-    kernel.lateMs = 20 * HOUR;
+    kernel.delay(20 * HOUR, 10 * HOUR);
     for (const instance of stage.instances) instance.crash();
     await kernel.run(kernel.time.now + 26 * HOUR);
     for (const instance of stage.instances) instance.crash();
-    kernel.lateMs = lateMs;
+    kernel.delay(this.lateMs);
     this.start(false);
     await kernel.run(kernel.time.now + ACTIVE_MS);
   }
@@ -200,7 +205,7 @@ class World {
     kernel.say('the world calms down');
     this.bank.isCalm = true;
     this.trouble.end();
-    kernel.lateMs = 2 * MINUTE;
+    kernel.delay(2 * MINUTE, MINUTE);
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
     for (const instance of stage.instances) if (!instance.knowsBank) instance.crash();
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start(false);
@@ -209,15 +214,16 @@ class World {
       const dueMs = await this.nextDue();
       if (dueMs === Infinity && !this.isBusy) return;
       // Until something is due, polls would find nothing.
-      kernel.lateMs = Math.min(Math.max(dueMs - kernel.time.now, MINUTE / 2), 2 * MINUTE);
-      await kernel.run(kernel.time.now + kernel.lateMs + SECOND);
+      const waitMs = Math.min(Math.max(dueMs - kernel.time.now, MINUTE / 2), 2 * MINUTE);
+      kernel.delay(waitMs + SECOND, waitMs);
+      await kernel.run(kernel.time.now + waitMs + SECOND);
     }
   }
 
   /** When the service starts, nothing is due. */
   private async untilSomebodyAnswers(): Promise<void> {
     const { kernel, stage } = this;
-    kernel.lateMs = MINUTE;
+    kernel.delay(MINUTE, MINUTE / 2);
     for (let tries = 0; tries < 60 && !stage.someone; tries++) await kernel.run(kernel.time.now + SECOND);
   }
 
@@ -225,7 +231,7 @@ class World {
   private async letDaysPass(): Promise<void> {
     const { kernel, stage } = this;
     kernel.say('days pass');
-    kernel.lateMs = 20 * HOUR;
+    kernel.delay(60 * HOUR, 30 * HOUR);
     await kernel.run(kernel.time.now + 3 * DAY);
     for (const instance of stage.instances) instance.crash();
     this.start(false);
