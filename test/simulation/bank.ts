@@ -68,6 +68,15 @@ interface Expiry {
   readonly timeExpire?: Date;
 }
 
+/** A payment that was begun, and has failed. */
+export interface Debit extends Link {
+  readonly transactionId: string;
+  /** The order that a shop had paid by it. */
+  orderId?: string;
+  /** Somebody has taken the news that something has changed. */
+  isTold: boolean;
+}
+
 /** What the body of a notification says. */
 interface News {
   readonly type: 'PAID' | 'STATUS_CHANGED' | 'CHARGEBACK';
@@ -84,6 +93,8 @@ const TARDY_MS = 60 * SECOND;
 /** A payment provider with books of its own. It outlives the instances, and does not believe them. */
 export class Bank {
   readonly payments: BankPayment[] = [];
+  /** Those that have failed. */
+  readonly debits: Debit[] = [];
   readonly intents = new Map<string, Intent>();
   isCalm = false;
   /** What it is about to do or to tell. */
@@ -158,6 +169,24 @@ export class Bank {
     this.begin(this.tellOf(intent, transactionId));
     if (this.random.chance(this.traits.disputing)) this.begin(this.dispute(payment));
     return payment;
+  }
+
+  /** A debit that it had announced fails. What a shop is told of it is not true. */
+  refuse(link: Link): Debit {
+    const intent = this.intentOf(link);
+    if (intent) intent.closedAt ??= this.kernel.time.now;
+    const debit = { ...link, transactionId: `D${++this.ids}`, isTold: false };
+    this.debits.push(debit);
+    this.kernel.say(`the debit of ${nameOf(link)} fails (${debit.transactionId})`);
+    return debit;
+  }
+
+  tellRefused(debit: Debit): void {
+    this.begin(
+      this.tell({ type: 'STATUS_CHANGED', transactionId: debit.transactionId }, () => {
+        debit.isTold = true;
+      }),
+    );
   }
 
   private begin(work: Promise<void>): void {
@@ -364,10 +393,13 @@ export class Bank {
 
   private read(rawBody: Buffer): Notification {
     const { type, transactionId } = JSON.parse(rawBody.toString()) as News;
-    const payment = this.payments.find((one) => one.transactionId === transactionId);
+    const isMeant = (one: { readonly transactionId: string }): boolean => one.transactionId === transactionId;
+    const debit = this.debits.find(isMeant);
+    if (debit) return { type: 'STATUS_CHANGED', ...namesOf(debit), evidence: {} };
+    const payment = this.payments.find(isMeant);
     if (!payment) return { type: 'REJECTED', reason: 'forged' };
-    const { reference, account, amount, currency } = payment;
-    const names = { reference, ...(account !== null && { merchantAccount: account }) };
+    const { amount, currency } = payment;
+    const names = namesOf(payment);
     if (type === 'PAID') return { type, ...names, ...this.paid(payment) };
     if (type === 'STATUS_CHANGED') return { type, ...names, evidence: {} };
     return { type, ...names, amount, currency, evidence: {} };
@@ -403,6 +435,11 @@ function isNamed({ reference, transactionId }: BankPayment, name: string): boole
 
 function keyOf({ reference, account }: Link): string {
   return `${account ?? ''} ${reference}`;
+}
+
+/** As a notification has them. */
+function namesOf({ reference, account }: Link): { readonly reference: string; readonly merchantAccount?: string } {
+  return { reference, ...(account !== null && { merchantAccount: account }) };
 }
 
 function nameOf({ reference, account }: Link): string {

@@ -1,5 +1,6 @@
 import { epochMs } from '../support/checks/records';
 import { type Bank, type BankPayment, type Intent } from './bank';
+import { WIRE } from './clerk';
 import { CURRENCY } from './habits';
 import { type Kernel } from './kernel';
 import { type PastFacts } from './past';
@@ -36,6 +37,8 @@ export async function orderProblems(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
     ...(await kernel.query<{ says: string }>(SHORT)).map(({ says }) => says),
+    ...deniedProblems(await kernel.query<DeniedFacts>(DENIED), stage, bank),
+    ...(await transferProblems(kernel, stage)),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
   ];
 }
@@ -145,6 +148,50 @@ const SHORT = `
                                OR p.reason IN ('amount-mismatch', 'currency-mismatch') AND p.handling = 'settled')) AS known
       FROM order_timeout.orders o WHERE o.status = 'PAID') o
    WHERE (CASE WHEN held < amount THEN told = 0 AND NOT known ELSE told > 0 END) AND erased_at IS NULL`;
+
+interface DeniedFacts {
+  readonly id: string;
+  readonly reference: string;
+  readonly covered: boolean;
+}
+
+/** PAID orders that need what only a shop has told of a reference of theirs, and of which nobody reads anything. */
+const DENIED = `
+  SELECT o.id, a.reference,
+         (SELECT coalesce(sum(b.paid_amount - b.refunded_amount), 0) FROM order_timeout.payment_attempt b
+           WHERE b.order_id = o.id AND b.status = 'PAID' AND b.paid_currency = o.currency
+                 AND b.reference <> a.reference) >= o.amount AS covered
+    FROM order_timeout.orders o JOIN order_timeout.payment_attempt a ON a.order_id = o.id
+   WHERE o.status = 'PAID' AND o.erased_at IS NULL AND a.registered AND a.provider <> '${WIRE}'
+         AND a.status = 'PAID' AND a.paid_source = 'report'
+         AND NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
+                          WHERE p.order_id = o.id AND p.reason = 'attempt-mismatch')
+         AND NOT EXISTS (SELECT FROM order_timeout.timeout t WHERE t.key = o.id AND t.state = 'parked')`;
+
+/** After the bank has told that something has changed. Its goods may not have been shipped yet. */
+function deniedProblems(rows: readonly DeniedFacts[], { touched }: Stage, bank: Bank): string[] {
+  const isDenied = ({ id, reference }: DeniedFacts): boolean =>
+    bank.debits.some((one) => one.isTold && one.orderId === id && one.reference === reference) &&
+    !bank.payments.some((one) => one.reference === reference);
+  return rows
+    .filter((row) => !row.covered && !touched.has(row.id) && isDenied(row))
+    .map(({ id, reference }) => `${id} is PAID by ${reference}, which the bank denies, and nobody knows`);
+}
+
+/** What has paid an order pays it for ever, if no person has sent it back. Several have one reference. */
+async function transferProblems(kernel: Kernel, { transfers, touched }: Stage): Promise<string[]> {
+  const held = await kernel.query<{ orderId: string; name: string }>(`
+    SELECT order_id AS "orderId", unnest(ARRAY[reference, transaction_id]) AS name
+      FROM order_timeout.payment_attempt WHERE provider = '${WIRE}' AND status = 'PAID'`);
+  const gone = await kernel.query<{ id: string }>(
+    `SELECT id FROM sim.past_order UNION SELECT id FROM order_timeout.orders WHERE erased_at IS NOT NULL`,
+  );
+  const isForgotten = (id: string): boolean => touched.has(id) || gone.some((one) => one.id === id);
+  return transfers
+    .filter(({ hasPaid, isReturned, orderId }) => hasPaid && !isReturned && !isForgotten(orderId))
+    .filter(({ id, orderId }) => !held.some((one) => one.name === id && one.orderId === orderId))
+    .map(({ id, orderId }) => `${id} has paid ${orderId}, which does not have it any more`);
+}
 
 interface StatedRow {
   readonly reference: string;

@@ -5,6 +5,7 @@ import { type EventFact } from '../support/checks/facts';
 import { eventProblems, historyProblems, reservationProblems, stockProblems } from '../support/checks/order-checks';
 import { type Bank, type BankPayment } from './bank';
 import { orderProblems } from './check-orders';
+import { type Transfer, WIRE } from './clerk';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { type PastFacts, pastFacts, recordsOf } from './past';
@@ -48,6 +49,7 @@ export async function checkWorld(
     ...(await listenerProblems(kernel, timeouts, past.gone)),
     ...(await ledgerProblems(
       kernel,
+      stage,
       bank,
       past,
       listed.map((row) => rowOf(row, bank)),
@@ -177,8 +179,14 @@ function withLines<T extends { readonly id: string; readonly status: string }>(
   return { ...order, lines: lines.get(order.id) ?? [], status };
 }
 
+function transferOf({ id, reference, orderId, amount, isReturned }: Transfer): LedgerEntry {
+  const money = { paidAmount: String(amount), refundedAmount: isReturned ? String(amount) : '0' };
+  return { provider: WIRE, orderId, reference, merchantAccount: null, transactionId: id, ...money } as LedgerEntry;
+}
+
 async function ledgerProblems(
   kernel: Kernel,
+  stage: Stage,
   bank: Bank,
   { erased, reported, claims: pastClaims }: PastFacts,
   openRows: readonly OpenRowFact[],
@@ -200,9 +208,13 @@ async function ledgerProblems(
   // No table says any more which payments such an order had, and of a reported one the bank may have said nothing.
   const isForgotten = ({ orderId, reference, isTold }: BankPayment): boolean =>
     erased.has(orderId) || (reported.has(reference) && !isTold);
-  const forgotten = bank.payments.filter(isForgotten).map(({ reference }) => ` ${reference} `);
+  const transfers = stage.transfers.filter(({ orderId }) => erased.has(orderId));
+  const forgotten = [...bank.payments.filter(isForgotten), ...transfers].map(({ reference }) => ` ${reference} `);
   const facts = {
-    ledger: bank.payments.map(entryOf),
+    ledger: [
+      ...bank.payments.map(entryOf),
+      ...stage.transfers.filter(({ toldFor }) => toldFor.size > 0).map(transferOf),
+    ],
     claims: [...named, ...pastClaims],
     openRows: seen,
   };

@@ -42,6 +42,10 @@ export interface Habits {
   readonly reported: number;
   readonly mistaken: number;
   readonly operators: boolean;
+  /** Of the attempts of buyers, the share that is told to the shop as paid, and fails. */
+  readonly bouncing: number;
+  /** Customers transfer money to a bank that no instance can ask. */
+  readonly transfers: boolean;
 }
 
 export function drawHabits(random: Random, swarm: Swarm): Habits {
@@ -77,5 +81,7 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
     reported: share(),
     mistaken: random.pick([1, 0], [1, 0.3], [1, 0.7]),
     operators: swarm.has(),
+    bouncing: share(),
+    transfers: swarm.has(),
   };
 }

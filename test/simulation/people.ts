@@ -4,6 +4,7 @@ import { Database } from '../../src/database';
 import { type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
 import { type Bank, type BankPayment, type Link } from './bank';
+import { Clerk, WIRE, wireBack } from './clerk';
 import { CURRENCY, MANY, PRICE } from './habits';
 import { Host } from './host';
 import { type Stage } from './stage';
@@ -30,6 +31,7 @@ export class People {
     stage.send(() => deliverStock(stage));
     for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
     if (stage.habits.operators) stage.send(() => new Operator(stage, this.bank, orders).work());
+    if (stage.habits.transfers) stage.send(() => new Clerk(stage, orders).work());
     if (stage.habits.held) stage.send(() => new Host(stage, this.bank).hold(`o${stage.random.between(1, orders)}`));
   }
 
@@ -120,6 +122,10 @@ class Shop {
     if (registers === 'late') stage.send(() => this.registerLate(orderId, link, expires));
     for (let times = random.pick(...habits.pays); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
+      if (random.chance(habits.bouncing)) {
+        stage.send(() => this.believe(orderId, link));
+        continue;
+      }
       const payment = await this.pay(link);
       if (payment && random.chance(habits.reported)) stage.send(() => this.report(orderId, payment));
     }
@@ -153,6 +159,18 @@ class Shop {
     await kernel.turn(`a buyer wants to pay ${link.reference}`);
     const currency = random.chance(habits.foreign) ? 'USD' : CURRENCY;
     return this.bank.pay(link, random.pick(...habits.amounts), currency);
+  }
+
+  /** The success page says that the order is paid, but the debit fails. */
+  private async believe(orderId: string, link: Link): Promise<void> {
+    const { stage, bank } = this;
+    const debit = bank.refuse(link);
+    const { reference, transactionId } = debit;
+    const what = { orderId, provider: bank.name, reference, transactionId, ...this.named(link.account) };
+    const says = `the shop reports ${reference} (${transactionId}) for ${orderId}, which fails`;
+    const result = await stage.ask(says, (orders) => orders.markPaid({ ...what, amount: PRICE, currency: CURRENCY }));
+    if (result?.outcome === 'paid') debit.orderId = orderId;
+    bank.tellRefused(debit);
   }
 
   /** Reports are late, repeated, and sometimes wrong. */
@@ -251,6 +269,7 @@ class Operator {
 
   /** First the money, then the word. Who hears that the money is needed after all recalls it. */
   private async settle(row: UnmatchedPayment | undefined): Promise<void> {
+    if (row?.provider === WIRE) return this.settleTransfer(row);
     // Of the others, an order may need the money, as may the one that the list shows with money of none.
     if (!row || !['late', 'surplus', 'unknown-order', 'amount-mismatch', 'currency-mismatch'].includes(row.reason))
       return;
@@ -267,6 +286,16 @@ class Operator {
     );
     if (wired && settled?.outcome === 'rejected') this.bank.recall(wired);
     if (settled?.outcome === 'settled') this.stage.settled.push({ id: row.id, wired });
+  }
+
+  private async settleTransfer(row: UnmatchedPayment): Promise<void> {
+    if (!['late', 'surplus', 'amount-mismatch', 'attempt-mismatch'].includes(row.reason)) return;
+    const transfer = wireBack(this.stage, row);
+    if (!transfer) return;
+    const settled = await this.stage.ask(`an operator settles ${transfer.id} (${row.reason})`, (orders) =>
+      orders.unmatched.settle({ id: row.id, reason: 'wired' }),
+    );
+    if (settled?.outcome !== 'settled') transfer.isReturned = false;
   }
 
   /** To the buyer's bank. It decides nothing about the money. */
@@ -306,13 +335,14 @@ class Operator {
   private async refund(row: UnmatchedPayment | undefined, orderId: string): Promise<void> {
     const reference = row?.reference ?? `${orderId}-r1`;
     // The bank's books show what the buyer's bank has taken.
-    if ((row && !row.orderId) || this.bank.isTakenBack(reference)) return;
+    if (row?.provider === WIRE || (row && !row.orderId) || this.bank.isTakenBack(reference)) return;
     const refund = { orderId, provider: this.bank.name, reference, reason: 'the buyer asked' };
     await this.stage.ask(`an operator refunds ${reference} of ${orderId}`, (orders) => orders.refund(refund));
   }
 
   private async assign(row: UnmatchedPayment | undefined, orderId: string): Promise<void> {
-    if (row?.reason !== 'unknown-order') return;
+    const isTransfer = row?.provider === WIRE && row.reason === 'attempt-mismatch';
+    if (row?.reason !== 'unknown-order' && !isTransfer) return;
     const assignment = { id: row.id, orderId, reason: 'it is the order of this buyer' };
     await this.stage.ask(`an operator assigns ${row.reference} to ${orderId}`, (orders) =>
       orders.unmatched.assign(assignment),
@@ -343,14 +373,18 @@ class Operator {
       `provider:${bank.name}` as const,
     ]);
     const change = (pause: boolean): Promise<unknown> =>
-      stage.ask(`an operator ${pause ? 'pauses' : 'resumes'} ${subject}`, (_orders, app) =>
-        app
-          .get(TimeoutEngine)
-          .controls.change(subject ?? 'kind:order.payment', { pause }, { by: 'anna', reason: 'asked' }),
+      stage.ask(
+        `an operator ${pause ? 'pauses' : 'resumes'} ${subject}`,
+        (_orders, app) =>
+          app
+            .get(TimeoutEngine)
+            .controls.change(subject ?? 'kind:order.payment', { pause }, { by: 'anna', reason: 'asked' }),
+        // One row alone is in nobody's way.
+        false,
       );
     await change(true);
     await stage.pause(5, 60);
-    await change(false);
+    while (!(await change(false)));
   }
 
   private async erase(orderId: string): Promise<void> {

@@ -298,7 +298,7 @@ function nameOf({ actor, id }: Session): string {
 
 /** For the trace. */
 function labelOf(text: string): string {
-  return uncounted(text).replace(/\s+/g, ' ').trim().slice(0, 110);
+  return uncounted(text.slice(0, 400)).replace(/\s+/g, ' ').trim().slice(0, 110);
 }
 
 /** Savepoints are counted from world to world. */

@@ -16,7 +16,7 @@ export interface Size {
 /** About 200 statements. */
 const SMALL: Size = {
   instances: [
-    [4, 1],
+    [6, 1],
     [1, 2],
   ],
   orders: [
@@ -25,8 +25,8 @@ const SMALL: Size = {
     [1, 3],
   ],
   share: [
-    [2, 0.1],
-    [2, 0.25],
+    [1, 0.1],
+    [2, 0.2],
   ],
   lateS: [
     [1, 20],
@@ -39,7 +39,7 @@ const SMALL: Size = {
 const MIDDLE: Size = {
   instances: [
     [1, 1],
-    [2, 2],
+    [1, 2],
   ],
   orders: [
     [1, 2],
@@ -47,9 +47,8 @@ const MIDDLE: Size = {
     [1, 6],
   ],
   share: [
-    [1, 0.1],
-    [2, 0.25],
-    [1, 0.5],
+    [2, 0.2],
+    [1, 0.35],
   ],
   lateS: [
     [1, 5],
@@ -80,5 +79,5 @@ const LARGE: Size = {
 };
 
 export function drawSize(random: Random): Size {
-  return random.pick([80, SMALL], [15, MIDDLE], [5, LARGE]);
+  return random.pick([85, SMALL], [12, MIDDLE], [3, LARGE]);
 }

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
 import { type BankPayment } from './bank';
+import { type Transfer } from './clerk';
 import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
@@ -44,6 +45,8 @@ export class Stage {
   readonly habits: Habits;
   /** Rows that an operator has settled, with the payment that was wired back for it. */
   readonly settled: { readonly id: string; readonly wired: BankPayment | undefined }[] = [];
+  /** What the statement of account of a bank without an adapter lists. */
+  readonly transfers: Transfer[] = [];
   /** Orders about which a person has decided something. */
   readonly touched = new Set<string>();
   /** People who are not done. */

@@ -149,6 +149,7 @@ class World {
     if (this.isAsleep) await this.sleepForADay();
     // What breaks for long is over before the world is calm.
     while (kernel.time.now < untilMs || this.trouble.lasts) {
+      if (kernel.time.now >= untilMs) kernel.delay(MINUTE, MINUTE / 2);
       await kernel.run(kernel.time.now + 5 * SECOND);
       if (!this.isBusy && (await this.nextDue()) > kernel.time.now + SOON_MS) break;
     }
@@ -196,7 +197,7 @@ class World {
     let list: readonly UnmatchedPayment[] | undefined;
     const read = stage.ask('an operator reads', (orders) => orders.unmatched.list({ limit: 500 }), false);
     void read.then((rows) => (list = rows));
-    for (let seconds = 0; seconds < 60 && !list; seconds++) await kernel.run(kernel.time.now + SECOND);
+    for (let seconds = 0; seconds < 600 && !list; seconds++) await kernel.run(kernel.time.now + SECOND);
     return present(list, 'what an operator reads');
   }
 

@@ -180,4 +180,53 @@ export const PEOPLE_WEAKNESSES: readonly Weakness[] = [
       ),
     ],
   },
+  {
+    name: 'hides-denials',
+    says: 'Nobody is told that the provider denies what a shop has reported as paid',
+    patches: [
+      patch(
+        'orders/pay/reconcile-payments.ts',
+        'deniedReports(current, due.answer, { now, traceparent: by.traceparent })',
+        'deniedReports(current, due.answer, { now, traceparent: by.traceparent }).slice(0, 0)',
+      ),
+    ],
+  },
+  {
+    name: 'takes-transfers',
+    says: 'Of two transfers under one reference, assigning the second takes the first from its order',
+    patches: [
+      patch(
+        'orders/model/decide-claim.ts',
+        'const isOther = areTwoPayments(holder, money) || differs(holder, money);',
+        'const isOther = areTwoPayments(holder, money) && holder.reference.length < 0;',
+      ),
+    ],
+  },
+  {
+    name: 'forgets-transfers',
+    says: 'A second transfer under one reference counts as the first, which was settled, purged, or erased',
+    patches: [
+      patch(
+        'orders/sql/handled-payments.ts',
+        'const isToldTwice = one.source !== money.source &&',
+        "const isToldTwice = one.source !== 'nobody' &&",
+      ),
+      patch(
+        'orders/sql/keep-unmatched-money.ts',
+        'COALESCE(${row}.source = ${other}.source AND',
+        "COALESCE(${row}.source = 'provider' AND ${other}.source = 'provider' AND",
+      ),
+    ],
+  },
+  {
+    name: 'waits-for-nobody',
+    says: 'The look-up of an assigned transfer waits for a provider that nobody has',
+    patches: [
+      patch(
+        'orders/model/findings.ts',
+        "const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);",
+        "const isUnasked = finding.type === 'NO_PROVIDER' && attempt?.registered === true;",
+      ),
+    ],
+  },
 ];
