@@ -21,6 +21,8 @@ export interface Connected {
   readonly processID: number | null;
   readonly secretKey: number | null;
   readonly readyForQuery: boolean | null;
+  /** Whether it is in a transaction, as PostgreSQL says it. */
+  readonly _txStatus: 'I' | 'T' | 'E' | null;
   readonly connection: Wire;
   readonly connectionParameters: { readonly options?: string };
 }

@@ -51,6 +51,12 @@ const TIMED = /\b(?:now|clock_timestamp)\(|\b(?:INSERT|UPDATE|DELETE)\b/i;
 /** Locks of payments' names: which ones a payment has is known only step by step, so the service starts again. */
 const NAMES = /pg_advisory_xact_lock/;
 
+/** Until then, PostgreSQL has looked whether a wait closes a circle; it looks once. Real milliseconds. */
+const DEADLOCK_MS = 15;
+
+/** Within a transaction, nothing else releases what it has locked. */
+const BACK = /^ROLLBACK TO\b/;
+
 /** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
 const SUSPICIOUS_MS = 3;
 
@@ -69,6 +75,8 @@ export class Sessions {
   /** Connections that are being closed. */
   private leaving: { readonly session: Session; readonly hasLeft: Promise<void> }[] = [];
   private ids = 0;
+  /** Locks were released since everybody who waits for one was looked at. */
+  private mayWake = false;
   /** The time that PostgreSQL knows. */
   private told = 0;
 
@@ -169,6 +177,9 @@ export class Sessions {
       (error: Error) => void (statement.answer = { error }),
     );
     if (await this.isAnswered(statement)) return this.end(statement);
+    // If it closes a circle, it is the one that PostgreSQL ends.
+    await within(DEADLOCK_MS, statement.done);
+    if (statement.answer) return this.end(statement);
     statement.blockedAt = this.time.now;
     this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
   }
@@ -194,11 +205,13 @@ export class Sessions {
     // Node tells of it some time after.
     for (const { client } of this.all) if (connectedOf(client).connection.stream.destroyed) this.closed(client);
     if (await this.untilLeft()) return true;
+    if (!this.mayWake) return false;
     for (const { inFlight } of this.all) {
       if (!inFlight || !(await this.isAnswered(inFlight))) continue;
       await this.end(inFlight);
       return true;
     }
+    this.mayWake = false;
     return false;
   }
 
@@ -246,6 +259,7 @@ export class Sessions {
     const leaving = this.leaving.splice(0).sort((a, b) => a.session.id - b.session.id);
     if (leaving.length === 0) return false;
     await Promise.all(leaving.map(({ hasLeft }) => hasLeft));
+    this.mayWake = true;
     for (const { session } of leaving) {
       const { inFlight, actor } = session;
       if (!inFlight || actor?.isAlive === false) continue;
@@ -260,6 +274,7 @@ export class Sessions {
     if (!answer) return;
     if ('error' in answer) this.note(answer.error, label);
     session.inFlight = undefined;
+    if (connectedOf(session.client)._txStatus !== 'T' || BACK.test(label)) this.mayWake = true;
     this.say(`${nameOf(session)}: ${label}${'error' in answer ? ` ! ${uncounted(answer.error.message)}` : ''}`);
     settle(answer);
   }
