@@ -21,6 +21,9 @@ const SETTINGS = [
   'synchronous_commit = off',
   "deadlock_timeout = '5ms'",
   'jit = off',
+  'track_counts = off',
+  'track_activities = off',
+  'update_process_title = off',
   'join_collapse_limit = 1',
   'from_collapse_limit = 1',
 ];
