@@ -81,7 +81,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const { orderId } = booked;
   if (!store.has(orderId)) {
     const money = wiring.believes(told);
-    const same = store.samePayments(money);
+    const same = store.samePayments(money, orderId);
     const reason = othersWith({ id: orderId }, money, same).length > 0 ? 'attempt-mismatch' : 'unknown-order';
     const { reference } = toldAs(money, same.unowned) ?? money;
     return store.keepUnmatched([unmatchedMoney(world, { ...money, reference }, orderId, reason, 'kept')]);
@@ -96,7 +96,7 @@ function take(world: World, late: LatePath, order: LockedOrder, told: Money, boo
   const first = bookMoney(order, told);
   const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const found = store.samePayments(money);
+  const found = store.samePayments(money, order.id);
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const own = vouchedByBoth(order, money, same);
   if (own) return take(world, late, order, own, booked);

@@ -68,7 +68,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   if (!row) return;
   const stated = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
   const { money } = bookMoney(order, { ...stated, isAssigned: true });
-  const same = store.samePayments(money);
+  const same = store.samePayments(money, order.id);
   const decision = decideAssignment(order, row, money, same);
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;

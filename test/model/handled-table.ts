@@ -42,20 +42,11 @@ export class HandledTable {
     this.rows = this.rows.filter((row) => !isIts(row));
   }
 
-  /** What may be the payment. */
-  find(names: PaymentNames): HandledPayment[] {
-    return this.findBy(names, (row) => isAccount(row, names) || isUnresolved(row, names));
-  }
-
-  /** What is certain to be it. */
-  findCertain(names: PaymentNames, orderId: string | null): HandledPayment[] {
-    const isSameOrder = (row: Remembered): boolean => orderId !== null && row.orderId === orderId;
-    return this.findBy(names, (row) => isAccount(row, names) || (isSameOrder(row) && isUnresolved(row, names)));
-  }
-
-  private findBy(names: PaymentNames, isIts: (row: Remembered) => boolean): HandledPayment[] {
+  find(names: PaymentNames, orderId: string | null = null): HandledPayment[] {
     if (this.rows.length === 0) return [];
     const { provider, reference, merchantAccount } = names;
+    const isIts = (row: Remembered): boolean =>
+      isAccount(row, names) || (orderId !== null && row.orderId === orderId && isUnresolved(row, names));
     const found = this.rows.filter((row) => row.provider === provider && isNamed(row, names) && isIts(row));
     return found.map((row) => ({
       ...{ ...row, reference, merchantAccount, isOther: isOther(row, names) },

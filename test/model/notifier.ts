@@ -114,7 +114,8 @@ function look(shop: Shop, money: Money): boolean {
 /** The order was erased or purged after it had refunded the payment. */
 function tellOfRefund({ world: { store, agenda } }: Shop, { provider, reference, merchantAccount }: Money): boolean {
   const names = { provider, reference, merchantAccount, transactionId: null };
-  const refunded = refundedOf(store.handled.find(names));
+  const unresolved = merchantAccount === null ? [] : [{ ...names, merchantAccount: null }];
+  const refunded = refundedOf([names, ...unresolved].flatMap((one) => store.handled.find(one)));
   if (!refunded) return false;
   const why = { reason: 'refund-failed', handling: 'kept', evidence: {}, now: agenda.now } as const;
   store.keepUnmatched([{ ...names, ...refunded, source: 'provider', ...why }]);

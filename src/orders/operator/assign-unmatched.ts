@@ -91,7 +91,7 @@ export class AssignUnmatched {
     const report = reportOf(payment, order.id);
     const told = moneyOf(report, accountOf(report, this.providers), payment.source, now);
     const { money } = bookMoney(order, { ...told, isAssigned: true });
-    const same = await this.transaction.store.samePayments(tx, [money]);
+    const same = await this.transaction.store.samePayments(tx, [money], order.id);
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {

@@ -217,7 +217,9 @@ export class HandleNotification {
    * that the provider could be asked by, so a person looks there.
    */
   private async tellOfRefund(names: PaymentNames): Promise<void> {
-    const { handled } = await this.store.samePayments(this.database.dataSource, [names]);
+    // Its attempt may have been registered without an account. To look in vain costs less than money that nobody sees.
+    const unresolved = names.merchantAccount === null ? [] : [{ ...names, merchantAccount: null }];
+    const { handled } = await this.store.samePayments(this.database.dataSource, [names, ...unresolved]);
     const refunded = refundedOf(handled);
     if (!refunded) return;
     const evidence = { says: 'the payment changed after its refund, and its order was erased or purged' };

@@ -215,7 +215,7 @@ export class MarkPaid {
         await this.transaction.store.lockPayments(tx, [money]);
         // Nobody may give away the payment of another order because its number was mistyped.
         const order = { id: payment.orderId };
-        const same = await this.transaction.store.samePayments(tx, [money]);
+        const same = await this.transaction.store.samePayments(tx, [money], order.id);
         const isTaken = othersWith(order, money, same).length > 0 || isToldOfOther(order, money, same);
         const reason = isTaken ? 'attempt-mismatch' : 'unknown-order';
         const { reference } = toldAs(money, same.unowned) ?? money;
@@ -230,7 +230,11 @@ export class MarkPaid {
     const { tx, order } = reported.locked;
     const first = bookMoney(order, reported.money);
     const told = { ...reported, money: first.money };
-    const found = await this.transaction.store.samePaymentsLocked(tx, namesOfMoney(reported.money, told.money));
+    const found = await this.transaction.store.samePaymentsLocked(
+      tx,
+      namesOfMoney(reported.money, told.money),
+      order.id,
+    );
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
     const own = vouchedByBoth(order, told.money, same);

@@ -89,7 +89,7 @@ export class RegisterAttempt {
     if (refused) return { outcome: 'rejected', ...refused };
     if (learns) {
       // Another order may have registered it with its account meanwhile.
-      const { attempts } = await this.transaction.store.samePaymentsLocked(tx, [asked]);
+      const { attempts } = await this.transaction.store.samePaymentsLocked(tx, [asked], order.id);
       if (attempts.some((one) => one.orderId !== order.id)) return rejected('ATTEMPT_EXISTS');
       await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     }

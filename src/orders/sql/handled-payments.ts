@@ -139,19 +139,14 @@ export function handledSql(schema: string): string {
      WHERE h.merchant_account = n.account OR '' IN (h.merchant_account, n.account)`;
 }
 
-/** All that may be the payment. Whoever takes it as money must know of what it may be, as of a booked payment. */
-export function handledOf(rows: readonly HandledRow[] | null | undefined): HandledPayment[] {
-  return (rows ?? []).map(toHandled);
-}
-
-/** What is certain to be it. Without an account, one reference may be two payments, unless the same order had it. */
-export function certainlyHandledOf(
+/** Without an account, one reference may be two payments, unless the same order had it. */
+export function handledOf(
   rows: readonly HandledRow[] | null | undefined,
-  orderId: string | null,
+  orderId: string | null = null,
 ): HandledPayment[] {
-  const isCertain = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
+  const isKnown = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
     !isUnresolved || (id !== null && id === orderId);
-  return handledOf(rows?.filter(isCertain));
+  return (rows ?? []).filter(isKnown).map(toHandled);
 }
 
 function toHandled(row: HandledRow): HandledPayment {

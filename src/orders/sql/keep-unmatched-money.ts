@@ -9,14 +9,7 @@ import { outboxEvent } from '../model/transition';
 import { closingsNow } from '../model/order-timeouts';
 import { FAILED_REFUND_REASONS, HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../model/unmatched-money';
 import { keptFromEnding } from './attempts';
-import {
-  type HandledRow,
-  certainlyHandledOf,
-  handledSql,
-  isRepetition,
-  namesParameters,
-  wasRefunded,
-} from './handled-payments';
+import { type HandledRow, handledOf, handledSql, isRepetition, namesParameters, wasRefunded } from './handled-payments';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
@@ -85,7 +78,7 @@ export class KeepUnmatchedMoney {
       namesParameters(unknown),
     );
     return told.flatMap((money) => {
-      const handled = money.reason === 'unknown-order' ? certainlyHandledOf(row?.handled, money.orderId) : [];
+      const handled = money.reason === 'unknown-order' ? handledOf(row?.handled, money.orderId) : [];
       if (isRepetition(handled, money)) return [];
       return wasRefunded(handled, money) ? { ...money, evidence: { ...money.evidence, says: REFUNDED } } : money;
     });

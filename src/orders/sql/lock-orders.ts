@@ -167,12 +167,13 @@ export async function findSamePayments(
   tx: Pick<EntityManager, 'query'>,
   database: Database,
   names: readonly PaymentNames[],
+  orderId?: string,
 ): Promise<SamePayments> {
   const [row] = await tx.query<SameRow[]>(sameSql(database).find, namesParameters(names));
   return {
     attempts: (row?.attempts ?? []).map(toAttempt),
     unowned: (row?.unowned ?? []).map(toUnowned),
-    handled: handledOf(row?.handled),
+    handled: handledOf(row?.handled, orderId),
   };
 }
 

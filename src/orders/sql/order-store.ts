@@ -79,9 +79,17 @@ export class OrderStore {
     return insertPaid(tx, this.database, write);
   }
 
-  /** Returns everything that is known about these payments, for any order and under any of their names. */
-  async samePayments(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
-    const { attempts, unowned, handled } = await findSamePayments(tx, this.database, names);
+  /**
+   * Returns everything that is known about these payments, for any order and under any of their names.
+   *
+   * @param orderId the order that asks, which knows its own payments even if an account was not known.
+   */
+  async samePayments(
+    tx: Pick<EntityManager, 'query'>,
+    names: readonly PaymentNames[],
+    orderId?: string,
+  ): Promise<SamePayments> {
+    const { attempts, unowned, handled } = await findSamePayments(tx, this.database, names, orderId);
     const resolved = attempts.map((attempt) => this.resolved(attempt));
     const isMeant = (one: PaymentNames): boolean =>
       names.some((name) => isSameAttempt(one, name) || isSamePayment(one, name));
@@ -105,9 +113,9 @@ export class OrderStore {
   }
 
   /** The same in a transaction that books one of them. */
-  async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
+  async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[], orderId?: string): Promise<SamePayments> {
     await this.lockPayments(tx, names);
-    return this.samePayments(tx, names);
+    return this.samePayments(tx, names, orderId);
   }
 
   /** Confirmed money that waits for a person and may be for one of these orders. */
