@@ -16,13 +16,12 @@ const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '
 
 /**
  * not_null_violation, foreign_key_violation, unique_violation, check_violation (as when a table lacks the partition of this
- * month), and exclusion_violation: those of what a trigger writes. It is not ours, and refuses whatever we write. One that
- * refuses a row on purpose raises P0001.
+ * month), and exclusion_violation.
  */
 const TRIGGER_STATES = ['23502', '23503', '23505', '23514', '23P01'];
 
 /** PostgreSQL names the function that ran, in each of its languages: "PL/pgSQL function audit() line 3 at SQL statement". */
-const IN_FUNCTION = /\bPL\//;
+const IN_FUNCTION = /^.*\bPL\/(?!.*\bRAISE$)/;
 
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];
@@ -88,6 +87,9 @@ interface ErrorLike {
 /** Finds the tables of our schemas in this process, by schema. */
 const ownTables = new Map<string, RegExp>();
 
+/** Of the last statement of our transactions. */
+const OWN_COMMIT = /\border_timeout_commits\b/;
+
 /** From now on, what the database says about tables of this schema is about ours. */
 export function nameOwnSchema(schema: string): void {
   ownTables.set(schema, new RegExp(`(?<![\\w.])"?${schema}"?\\.`));
@@ -143,21 +145,27 @@ export function isOutOfConnections(error: unknown): boolean {
   return codesOf(error).includes('53300');
 }
 
-/**
- * True when our tables are not as this release needs them, the database user lacks a right to them, or a trigger that
- * somebody has added to them is broken.
- */
+/** True when our tables are not as this release needs them, or the database user lacks a right to them. */
 export function isSchemaUnusable(error: unknown): boolean {
-  const links = chain(error);
   // First: most errors are about something else, and the texts are long.
-  if (!links.some(isOfSchema)) return false;
-  const texts = links.map(({ query }) => (typeof query === 'string' ? query : ''));
-  return [...ownTables.values()].some((tables) => texts.some((text) => tables.test(text)));
+  if (!codesOf(error).some((code) => UNUSABLE_STATES.includes(code))) return false;
+  return isOfOurs(error);
 }
 
-function isOfSchema({ code, where }: ErrorLike): boolean {
-  if (typeof code !== 'string') return false;
-  return UNUSABLE_STATES.includes(code) || (TRIGGER_STATES.includes(code) && IN_FUNCTION.test(String(where)));
+/**
+ * True when a trigger that somebody has added to our tables breaks a constraint of what it writes. Mostly it refuses
+ * whatever we write, but it may refuse one row only, so others are tried. One that refuses a row by RAISE is not broken.
+ */
+export function isTriggerBroken(error: unknown): boolean {
+  const isIts = ({ code, where }: ErrorLike): boolean =>
+    TRIGGER_STATES.some((state) => state === code) && IN_FUNCTION.test(String(where).split('\n')[0] ?? '');
+  return chain(error).some(isIts) && isOfOurs(error);
+}
+
+/** Whether the statement names our tables, or is a COMMIT of ours, at which a deferred trigger runs. */
+function isOfOurs(error: unknown): boolean {
+  const texts = chain(error).map(({ query }) => (typeof query === 'string' ? query : ''));
+  return [...ownTables.values(), OWN_COMMIT].some((ours) => texts.some((text) => ours.test(text)));
 }
 
 function isAway({ code, name, message, severity }: ErrorLike): boolean {

@@ -53,6 +53,7 @@ export {
   isReadOnly,
   isRetryableConflict,
   isSchemaUnusable,
+  isTriggerBroken,
   isUserShutOut,
   nameOwnSchema,
 } from './database-errors';

@@ -107,8 +107,10 @@ describe('the service on a database that refuses its work', () => {
        CREATE TRIGGER audit AFTER INSERT OR UPDATE ON order_timeout.orders
          FOR EACH ROW EXECUTE FUNCTION public.write_audit()`,
       `CREATE TABLE public.audit_now PARTITION OF public.audit DEFAULT`,
+      // A trigger may refuse one row only.
+      200,
     ],
-  ])('parks and closes nothing while %s, and goes on afterward', async (_, take, giveBack) => {
+  ])('parks and closes nothing while %s, and goes on afterward', async (_, take, giveBack, ready = 503) => {
     const [paid, due] = [await place(20), await place(20, { paymentWindowMs: stretched(3_000) })];
     await administrate(take);
     pay(paid);
@@ -122,7 +124,7 @@ describe('the service on a database that refuses its work', () => {
     for (let tries = 0; tries < 20; tries += 1) {
       await service.call('post', '/orders', anOrder()).expect(503);
       await new Promise((resolve) => setTimeout(resolve, 500));
-      await service.call('get', '/health/ready').expect(503);
+      await service.call('get', '/health/ready').expect(ready);
     }
     expect([await statuses(paid), await statuses(due)]).toEqual([new Set(['PENDING']), new Set(['PENDING'])]);
     await administrate(giveBack);

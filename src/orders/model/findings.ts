@@ -264,8 +264,8 @@ export function waitForProviders(
     // Another process may have the provider. Nobody has that of a mere report, such as of cash, which a person may assign.
     const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);
     if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
-    // A provider may say of each refunded payment that a person must look. Of a confirmed one, nothing is left to decide.
-    if (finding.type === 'UNKNOWN' && finding.needsPerson && attempt?.paidSource === 'provider') return [];
+    // Of a confirmed payment, nothing is left to decide. It is asked about once, as another may have come after it.
+    if (attempt?.paidSource === 'provider') return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });

@@ -87,11 +87,11 @@ export class RegisterAttempt {
     if (known && !isAdopted && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
     const refused = known && !learns && !isAdopted ? undefined : this.refuse(order, asked, known);
     if (refused) return { outcome: 'rejected', ...refused };
-    if (learns) {
-      // Another order may have registered it with its account meanwhile.
-      const { attempts } = await this.transaction.store.samePaymentsLocked(tx, [asked], order.id);
+    if (learns || isAdopted) {
+      // Another order may have registered it meanwhile, with its account or by the other name of its payment.
+      const { attempts } = await this.transaction.store.samePaymentsLocked(tx, [asked, known], order.id);
       if (attempts.some((one) => one.orderId !== order.id)) return rejected('ATTEMPT_EXISTS');
-      await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
+      if (learns) await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     }
     if (!known || isAdopted || known.status === 'CREATED') {
       const written = await registerAttempt(tx, this.transaction.database, attempt, this.providers);

@@ -1,7 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { type Clock, type Timer } from '../../clock';
-import { isContention, isDatabaseUnavailable, isOfRows, isSchemaUnusable, contentionBackoffMs } from '../../database';
+import {
+  isContention,
+  isDatabaseUnavailable,
+  isOfRows,
+  isSchemaUnusable,
+  isTriggerBroken,
+  contentionBackoffMs,
+} from '../../database';
 import { HandlerFailure, HandlerTimeoutError } from '../model/errors';
 import {
   backoffMs,
@@ -126,8 +133,8 @@ async function settleTwice<T>(items: readonly T[], work: BatchWork<T>, context: 
 /**
  * Why a batch was not settled.
  * - `unavailable`: the database did not answer; no item is to blame.
- * - `contention`: a row was locked, the database was slow, or one of our tables cannot be used; no item is to blame, and each
- *   part of the batch may wait as long. Items that do not need that row or table go on.
+ * - `contention`: a row was locked, the database was slow, or one of our tables cannot be used, perhaps because of a trigger;
+ *   no item is to blame, and each part of the batch may wait as long. Items that do not need that row or table go on.
  * - `hang`: the handler did not end; one item is to blame, and each part that contains it hangs as long.
  * - `item`: one item of the batch is to blame.
  */
@@ -137,7 +144,7 @@ type Blame = 'unavailable' | 'contention' | 'hang' | 'item';
 function blameFor(error: unknown): Blame {
   if (error instanceof HandlerFailure) return 'item';
   if (error instanceof HandlerTimeoutError) return error.isOfDatabase ? 'contention' : 'hang';
-  if (isSchemaUnusable(error) || isContention(error)) return 'contention';
+  if (isSchemaUnusable(error) || isTriggerBroken(error) || isContention(error)) return 'contention';
   return isDatabaseUnavailable(error) ? 'unavailable' : 'item';
 }
 

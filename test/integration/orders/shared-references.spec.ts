@@ -209,6 +209,24 @@ describe('a reference that no order has registered', () => {
     expect(await rowsOf(`${how} p2`)).toEqual([]);
   });
 
+  it('is not for an order to register that holds a part by the other name of what another one has registered', async () => {
+    const [a, b] = [await placed(), await placed()];
+    await desk.shop.register.execute({ orderId: a, ...desk.attempt('session') });
+    await report(b, 'intent', 40);
+    await tell('intent', 'intent', 40);
+    await tell('session', 'intent', 40);
+    expect(await desk.shop.register.execute({ orderId: b, ...desk.attempt('intent') })).toEqual({
+      outcome: 'rejected',
+      code: 'ATTEMPT_EXISTS',
+    });
+    await tell('session', 'rest', 60);
+    await reconcile(desk.shop, b);
+    expect([await holds(a), await holds(b)]).toEqual([
+      ['PAID', 'rest PAID', 'session PAID'],
+      ['PENDING', 'intent DUPLICATE'],
+    ]);
+  });
+
   it('gives no further payment to an order to which a person has assigned what a report had given it', async () => {
     const [a, b] = [await placed(), await placed()];
     await tell('stand', 'stand-1');

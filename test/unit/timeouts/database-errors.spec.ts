@@ -4,6 +4,7 @@ import {
   isDatabaseUnavailable,
   isRetryableConflict,
   isSchemaUnusable,
+  isTriggerBroken,
   nameOwnSchema,
 } from '../../../src/database/database-errors';
 
@@ -86,13 +87,17 @@ describe('our schema', () => {
     expect(isDatabaseUnavailable(about('theirs.orders', code))).toBe(false);
   });
 
-  it('is unusable if a trigger breaks a constraint of what it writes, and not if a row breaks one, or a trigger refuses it', () => {
-    const where = { where: 'PL/pgSQL function audit.write() line 3 at SQL statement' };
-    const from = (code: string, more: object) =>
-      new QueryFailedError('INSERT INTO ours.orders', [], Object.assign(coded(code), more));
-    expect(isSchemaUnusable(from('23514', where))).toBe(true);
-    expect(isSchemaUnusable(from('23514', {}))).toBe(false);
-    expect(isSchemaUnusable(from('P0001', where))).toBe(false);
+  it.each([
+    ['breaks a constraint of what it writes', true, '23514', 'PL/pgSQL function audit.write() line 3 at SQL statement'],
+    ['is not there: the row breaks a constraint', false, '23514', undefined],
+    ['refuses the row', false, 'P0001', 'PL/pgSQL function audit.check() line 3 at RAISE'],
+    ['refuses the row, and says that it breaks a constraint', false, '23514', 'PL/pgSQL function f() line 3 at RAISE'],
+  ])('has a broken trigger, or none, if the trigger %s', (_, isBroken, code, where) => {
+    const from = (text: string) => new QueryFailedError(text, [], Object.assign(coded(code), { where }));
+    expect(isTriggerBroken(from('INSERT INTO ours.orders'))).toBe(isBroken);
+    expect(isTriggerBroken(from('SAVEPOINT order_timeout_commits; COMMIT'))).toBe(isBroken);
+    expect(isTriggerBroken(from('INSERT INTO theirs.orders'))).toBe(false);
+    expect(isDatabaseUnavailable(from('INSERT INTO ours.orders'))).toBe(false);
   });
 });
 
