@@ -20,8 +20,8 @@ const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '
  */
 const TRIGGER_STATES = ['23502', '23503', '23505', '23514', '23P01'];
 
-/** PostgreSQL names the function that ran, in each of its languages: "PL/pgSQL function audit() line 3 at SQL statement". */
-const IN_FUNCTION = /^.*\bPL\/(?!.*\bRAISE$)/;
+/** A line for each function that ran, in each language of PostgreSQL: "PL/pgSQL function audit() line 3 at SQL statement". */
+const IN_FUNCTION = /\bPL\/.*/;
 
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];
@@ -157,8 +157,10 @@ export function isSchemaUnusable(error: unknown): boolean {
  * whatever we write, but it may refuse one row only, so others are tried. One that refuses a row by RAISE is not broken.
  */
 export function isTriggerBroken(error: unknown): boolean {
-  const isIts = ({ code, where }: ErrorLike): boolean =>
-    TRIGGER_STATES.some((state) => state === code) && IN_FUNCTION.test(String(where).split('\n')[0] ?? '');
+  const isIts = ({ code, where }: ErrorLike): boolean => {
+    const [innermost = 'RAISE'] = IN_FUNCTION.exec(String(where)) ?? [];
+    return TRIGGER_STATES.some((state) => state === code) && !innermost.endsWith('RAISE');
+  };
   return chain(error).some(isIts) && isOfOurs(error);
 }
 
