@@ -112,7 +112,7 @@ export class Backends {
     while ((await this.ask(left, [backend.pid])).length > 0);
   }
 
-  /** Nobody has any of them. */
+  /** Resolves when all that were taken back can be lent again, or are gone. */
   async untilFree(): Promise<void> {
     await Promise.all(this.leaving);
   }

@@ -44,6 +44,11 @@ export class BrokerExamination {
     private readonly notes: Notes,
   ) {}
 
+  /** The one whose login the remedies name. */
+  private get url(): URL {
+    return new URL(this.deps.client.options.urls.at(-1) ?? '');
+  }
+
   /** Undefined: the broker cannot be used. */
   async run(): Promise<UsableBroker | undefined> {
     const { client } = this.deps;
@@ -101,8 +106,8 @@ export class BrokerExamination {
 
   private channels(why: string): void {
     if (!CHANNEL_LIMIT.test(why)) return;
-    const { options } = this.deps.client;
-    const remedy = `Raise the limit; each instance needs some twenty channels. This tells it: rabbitmqctl list_user_limits --user ${quoted(loginOf(new URL(options.urls.at(-1) ?? '')).user)}`;
+    const { user } = loginOf(this.url);
+    const remedy = `Raise the limit; each instance needs some twenty channels. This tells it: rabbitmqctl list_user_limits --user ${quoted(user)}`;
     this.notes.error('broker-channels', `The broker opens no more channels for us: ${why}.`, remedy);
   }
 
@@ -126,10 +131,9 @@ export class BrokerExamination {
     const answers = [...this.refused].filter((each) => each.includes(DEFAULT_EXCHANGE));
     const topics = [...this.refused].filter((each) => each.includes(TOPIC));
     const others = [...this.refused].filter((each) => !answers.includes(each) && !topics.includes(each));
-    const { options, names } = this.deps.client;
-    const url = new URL(options.urls.at(-1) ?? '');
+    const { url } = this;
     const shared = 'it replaces what else the user may do there: join patterns with |';
-    const remedy = `Run: ${permitCommand(url, names)} (${shared}; docs/security.md).`;
+    const remedy = `Run: ${permitCommand(url, this.deps.client.names)} (${shared}; docs/security.md).`;
     if (topics.length > 0) {
       const { vhost, user } = loginOf(url);
       const command = `rabbitmqctl clear_topic_permissions -p ${quoted(vhost)} ${quoted(user)}`;

@@ -84,8 +84,9 @@ export class RegisterAttempt {
     }
     // Only a report or a person has given it the attempt. From now on, the reference is the order's own.
     const isAdopted = known?.status === 'PAID' && !hasRegistered(known);
-    if (known && !isAdopted && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
-    const refused = known && !learns && !isAdopted ? undefined : this.refuse(order, asked, known);
+    const own = isAdopted ? undefined : known;
+    if (own && !asksTheSame(own, attempt)) return rejected('ATTEMPT_EXISTS');
+    const refused = own && !learns ? undefined : this.refuse(order, asked, known);
     if (refused) return { outcome: 'rejected', ...refused };
     if (learns || isAdopted) {
       // Another order may have registered it meanwhile, with its account or by the other name of its payment.
@@ -93,17 +94,14 @@ export class RegisterAttempt {
       if (attempts.some((one) => one.orderId !== order.id)) return rejected('ATTEMPT_EXISTS');
       if (learns) await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     }
-    if (!known || isAdopted || known.status === 'CREATED') {
+    if (!own || own.status === 'CREATED') {
       const written = await registerAttempt(tx, this.transaction.database, attempt, this.providers);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(locked, attempt, by);
       // Its payment may have been reported before. The closing then checks the order and finds it paid.
       await this.transaction.scheduler.schedule(earlyMoneyTimeout(order, written.hasMoney, by.traceparent), { tx });
     }
-    return {
-      outcome: known && !isAdopted ? 'replayed' : 'registered',
-      order: await this.transaction.view(tx, order.id),
-    };
+    return { outcome: own ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
   }
 
   private refuse(
