@@ -212,7 +212,7 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
     // What a person had settled as a mere report is told once more, and is not money.
     const isSettled = (row: UnmatchedRow): boolean =>
       attempts.some((attempt) => attempt.status === 'SETTLED' && isSameAttempt(attempt, row)) ||
-      store.handled.find(row).some(({ fate }) => fate === 'settled');
+      store.handled.find(row).some(({ fate, isUncertain }) => fate === 'settled' && !isUncertain);
     const isEarly = ({ createdAt: at }: UnmatchedRow): boolean => Math.abs(+at - +createdAt) < EARLY_MS;
     const early = store.adoptable(id).filter((row) => isEarly(row) && !isSettled(row));
     if (early.length > 0) violations.push({ type: 'endless', text: `${id} is there, and its early money is kept` });

@@ -2,7 +2,7 @@ import { accountOfAttempt, isBooked, type PaymentAttempt, type PaymentNames } fr
 import { type HandledPayment } from '../../src/orders/model/decide-claim';
 import { type UnmatchedRow } from './unmatched-table';
 
-type Remembered = Omit<HandledPayment, 'reference' | 'payment' | 'isOther' | 'refunded'> & PaymentNames;
+type Remembered = Omit<HandledPayment, 'reference' | 'payment' | 'isOther' | 'isUncertain' | 'refunded'> & PaymentNames;
 
 /** The table of handled payments of one run, as src/orders/sql/handled-payments.ts fills and reads it. */
 export class HandledTable {
@@ -45,11 +45,12 @@ export class HandledTable {
   find(names: PaymentNames, orderId: string | null = null): HandledPayment[] {
     if (this.rows.length === 0) return [];
     const { provider, reference, merchantAccount } = names;
-    const isIts = (row: Remembered): boolean =>
-      isAccount(row, names) || (orderId !== null && row.orderId === orderId && isUnresolved(row, names));
+    const isIts = (row: Remembered): boolean => isAccount(row, names) || isUnresolved(row, names);
+    const isOwn = (row: Remembered): boolean => orderId !== null && row.orderId === orderId;
     const found = this.rows.filter((row) => row.provider === provider && isNamed(row, names) && isIts(row));
     return found.map((row) => ({
       ...{ ...row, reference, merchantAccount, isOther: isOther(row, names) },
+      isUncertain: !isAccount(row, names) && !isOwn(row),
       payment: row.transactionId ?? row.reference,
       refunded: this.rows.find((one) => isRefundOf(row, one))?.amount ?? null,
     }));

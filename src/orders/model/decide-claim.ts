@@ -282,4 +282,6 @@ export interface HandledPayment extends AttemptKey {
   readonly refunded: bigint | null;
   /** It had another transaction id under this reference, so it is another payment if a provider says so. */
   readonly isOther: boolean;
+  /** Its merchant account is known on one side only, and nothing else shows that both are one. It pays no report. */
+  readonly isUncertain: boolean;
 }

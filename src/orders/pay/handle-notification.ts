@@ -243,8 +243,9 @@ export function isLinkedByReport({ reference, paidSource }: PaymentAttempt, name
  * it is the sum of those in one currency. If only a report had given the payment this name, it was refunded under another.
  */
 export function refundedOf(
-  handled: readonly HandledPayment[],
+  found: readonly HandledPayment[],
 ): { readonly orderId: string | null; readonly amount: bigint; readonly currency: string } | undefined {
+  const handled = found.filter(({ isUncertain }) => !isUncertain);
   const own = handled.filter(({ fate }) => fate === 'refunded');
   const named = own.length > 0 ? own : handled.map((one) => ({ ...one, amount: one.refunded }));
   const refunds = named.filter(({ amount }) => amount !== null);

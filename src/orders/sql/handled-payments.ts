@@ -81,22 +81,23 @@ export function isRepetition(
 ): boolean {
   const isSame = ({ amount, currency }: HandledPayment): boolean =>
     amount === null || (amount === money.amount && currency === money.currency);
-  return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
+  return handled.some((one) => !one.isUncertain && isMeant(one, money) && isTold(one, money) && isSame(one));
 }
 
 /** Whether an order had refunded this payment, or a part, before it was erased or purged. */
 export function wasRefunded(handled: readonly HandledPayment[], money: Claimed): boolean {
-  return handled.some((one) => one.fate === 'refunded' && isMeant(one, money));
+  return handled.some((one) => one.fate === 'refunded' && !one.isUncertain && isMeant(one, money));
 }
 
 /**
+ * A report is refused for what may be the payment; a provider's word is about another one, unless that is certain.
  * A transaction id that is or was only reported does not make a second payment of one that was dealt with, if the provider
  * has told of one of them: it may have an id of its own. Two reports with two ids are two payments.
  */
 function isMeant(one: HandledPayment, money: Claimed): boolean {
   const isReport = money.source === 'report' && money.isAssigned !== true;
   const isToldTwice = one.source !== money.source && (isReport || one.source === 'report');
-  return isSameAttempt(one, money) && (!one.isOther || isToldTwice);
+  return isSameAttempt(one, money) && (!one.isOther || isToldTwice) && (!one.isUncertain || isReport);
 }
 
 function isTold({ source }: HandledPayment, money: Claimed): boolean {
@@ -144,18 +145,17 @@ export function handledOf(
   rows: readonly HandledRow[] | null | undefined,
   orderId: string | null = null,
 ): HandledPayment[] {
-  const isKnown = ({ is_unresolved: isUnresolved, order_id: id }: HandledRow): boolean =>
-    !isUnresolved || (id !== null && id === orderId);
-  return (rows ?? []).filter(isKnown).map(toHandled);
+  const isOwn = ({ order_id: id }: HandledRow): boolean => id !== null && id === orderId;
+  return (rows ?? []).map((row) => toHandled(row, row.is_unresolved && !isOwn(row)));
 }
 
-function toHandled(row: HandledRow): HandledPayment {
+function toHandled(row: HandledRow, isUncertain: boolean): HandledPayment {
   const { provider, reference, account, fate, source, currency, payment } = row;
   const merchantAccount = account === '' ? null : account;
   const amount = row.amount === null ? null : BigInt(row.amount);
   const refunded = row.refunded === null ? null : BigInt(row.refunded);
   const what = { provider, reference, merchantAccount, fate, source, currency, payment, amount, refunded };
-  return { ...what, orderId: row.order_id, isOther: row.is_other };
+  return { ...what, orderId: row.order_id, isOther: row.is_other, isUncertain };
 }
 
 /** SQL: stores what is left of settled unmatched money. @param which a condition on the row `p` */

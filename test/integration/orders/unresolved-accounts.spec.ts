@@ -384,29 +384,45 @@ describe('a payment whose merchant account was not known when its attempt was re
     });
   });
 
-  it('is told to a person if one had settled it and a report without the account hides that', async () => {
-    await notify('paid-back', 't-paid-back');
-    const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(({ reference }) => reference === 'paid-back');
+  it.each([
+    ['the report knows its account', undefined, 'main'],
+    ['the report does not', 'main', undefined],
+    ['neither the registration nor the report does', 'main', undefined, true],
+  ])('pays nothing by a report if a person has settled it, and %s', async (what, settled, reported, isOwn = false) => {
+    const reference = `paid-back-${what}`;
+    knowDefault(settled);
+    await notify(reference, `t-${reference}`, settled ?? null);
+    const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter((one) => one.reference === reference);
     await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' });
-    const id = await placed({ attempt: attempt('never-used') });
-    expect(await report(id, 'paid-back')).toMatchObject({ outcome: 'paid' });
-    await notify('paid-back', 't-paid-back');
-    expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['paid-back attempt-mismatch kept']]);
+    knowDefault(reported);
+    const id = await placed({ attempt: attempt(isOwn ? reference : `never-used-${what}`) });
+    expect(await report(id, reference)).toMatchObject({ outcome: 'attempt-mismatch' });
+    expect([await statusOf(id), await rowsOf(id)]).toEqual(['PENDING', [`${reference} attempt-mismatch kept`]]);
   });
 
-  it('is known to its erased order without the account, and to no other order', async () => {
+  it('pays its order once the provider confirms it at another account, although a report was refused', async () => {
+    await notify('same-name', 't-settled-one', null);
+    const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter((one) => one.reference === 'same-name');
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' });
+    knowDefault('main');
+    const id = await placed({ attempt: attempt('same-name') });
+    expect(await report(id, 'same-name')).toMatchObject({ outcome: 'attempt-mismatch' });
+    await notify('same-name', 't-of-the-order');
+    expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['main PAID']]);
+  });
+
+  it('is known to its erased order without the account, and pays no other order', async () => {
     const id = await placed({ attempt: attempt('forgotten') });
     await notify('forgotten', 't-forgotten');
     expect(await statusOf(id)).toBe('PAID');
     await eraseOrder({ shop }, id);
     expect(await report(id, 'forgotten')).toMatchObject({ outcome: 'already-paid' });
     expect(await rowsOf(id)).toEqual([]);
-    const other = await placed({ attempt: attempt('unlike') });
-    expect(await report(other, 'forgotten')).toMatchObject({ outcome: 'paid' });
-    const third = await placed({ attempt: attempt('unlike-it') });
-    expect(await report(third, 'its-number', 1_999, 't-forgotten')).toMatchObject({
-      outcome: 'attempt-mismatch',
-    });
+    for (const [reference, transactionId] of [['forgotten'], ['its-number', 't-forgotten']] as const) {
+      const other = await placed({ attempt: attempt(`unlike-${reference}`) });
+      expect(await report(other, reference, 1_999, transactionId)).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect([await statusOf(other), await rowsOf(other)]).toEqual(['PENDING', [`${reference} attempt-mismatch kept`]]);
+    }
   });
 
   it('keeps its order from being closed or canceled if it waits under a name with the account, or without', async () => {

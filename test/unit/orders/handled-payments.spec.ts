@@ -9,6 +9,7 @@ describe('a payment that a person has settled before an order registered its ref
       ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'settled', orderId: null },
       ...{ source: 'provider', amount, currency: amount === 0n ? 'XXX' : 'EUR', refunded: null, isOther: false },
       payment: 'p-1',
+      isUncertain: false,
     },
   ];
 
@@ -28,7 +29,7 @@ describe('a payment that a person has settled before an order registered its ref
 describe('a payment that an order had refunded before it was purged', () => {
   const refunded = (isOther: boolean): HandledPayment => ({
     ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, fate: 'refunded', orderId: 'o-1', isOther },
-    ...{ source: 'provider', amount: 100n, currency: 'EUR', refunded: 100n, payment: 'p-1' },
+    ...{ source: 'provider', amount: 100n, currency: 'EUR', refunded: 100n, payment: 'p-1', isUncertain: false },
   });
 
   it('is known as that, whatever amount is told, unless the provider tells of another one under its reference', () => {
@@ -53,7 +54,7 @@ describe('what was refunded of the payments under one name', () => {
     refunded: bigint | null,
     payment = `p-${amount}`,
   ): HandledPayment => ({
-    ...{ ...gone, fate, amount, currency: 'EUR', refunded, isOther: false, payment },
+    ...{ ...gone, fate, amount, currency: 'EUR', refunded, isOther: false, payment, isUncertain: false },
   });
 
   it('is the sum of their refunds', () => {

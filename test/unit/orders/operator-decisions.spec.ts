@@ -206,6 +206,7 @@ describe('an assignment', () => {
         payment: 'p-1',
         refunded: null,
         isOther: false,
+        isUncertain: false,
       };
       const handled = [{ ...trace, fate, source: 'provider', amount: 100n, currency: 'EUR' } as const];
       return decideAssignment(order({ attempts }), unmatched(), money(), { attempts, unowned: [], handled });
