@@ -1,6 +1,6 @@
 import { type AttemptFinding } from '../../src/orders/model/findings';
-import { isWatched } from '../../src/orders/unmatched/payment-watch';
-import { type LockedOrder, canTakeMoney, isUnconfirmed } from '../../src/orders/model/order';
+import { isAskedAtDeadline } from '../../src/orders/close/close-unpaid-orders';
+import { type LockedOrder } from '../../src/orders/model/order';
 import { type ClosingPlan } from '../../src/orders/model/plan-closing';
 import { type DueTimeout, DONE, type TimeoutOutcome } from '../../src/timeouts/model/timeout';
 import { interrogateAll } from './interrogate';
@@ -40,10 +40,7 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
     },
     ask(due, errand, answered) {
       // Read outside the transaction: what is registered or paid after this is not asked about.
-      const attempts = store
-        .lock(due.key)
-        .attempts.filter((attempt) => canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt));
-      interrogateAll(world, attempts, errand, answered);
+      interrogateAll(world, store.lock(due.key).attempts.filter(isAskedAtDeadline), errand, answered);
     },
   };
 }

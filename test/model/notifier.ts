@@ -12,7 +12,6 @@ import { isLinkedByReport, refundedOf } from '../../src/orders/pay/handle-notifi
 import { LIMITS } from '../../src/orders/model/order-policies';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
-import { type World } from './world';
 import { type Shop } from './shop';
 import { unitOf } from './truth';
 
@@ -70,19 +69,14 @@ export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean
 }
 
 /** src/orders/pay/handle-notification.ts: what is not money is told to a person, and its attempt is looked up. */
-function refuse({ world: { store, agenda }, world }: Shop, told: Money): void {
+function refuse({ world: { store, engine, agenda }, world }: Shop, told: Money): void {
   const found = findNotified(world, told);
   const known = found && isLinkedByReport(found, told) ? undefined : found;
   const { provider, reference, merchantAccount, transactionId, source } = told;
   const what = { provider, reference, merchantAccount, transactionId, source, amount: 0n, currency: 'XXX' };
   const why = { reason: 'invalid-amount', handling: 'kept', evidence: {}, now: agenda.now } as const;
   store.keepUnmatched([{ ...what, ...why, orderId: known?.orderId ?? null }]);
-  if (known) schedule(world, known.orderId);
-}
-
-function schedule({ engine, agenda }: World, orderId: string): void {
-  const { kind, key, payload = {} } = reconcileTimeout(orderId, true);
-  engine.schedule({ kind, key }, agenda.now, payload);
+  if (known) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
 }
 
 /** The same as src/orders/input/provider-money.ts, which costs too much here. */
@@ -100,7 +94,7 @@ function look(shop: Shop, money: Money): boolean {
   const known = findNotified(world, money);
   if (!known) return tellOfRefund(shop, money);
   const { orderId } = known;
-  if (wiring.looksUpOnChange) schedule(world, orderId);
+  if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(orderId), agenda.now);
   engine.wake(paymentTimeout(orderId), 'passive');
   engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive');
   for (const { status, isPaidBack, number } of [...store.refunds.values()].filter((row) => row.orderId === orderId)) {

@@ -1,5 +1,5 @@
 import { type AttemptFinding, waitForProviders } from '../../src/orders/model/findings';
-import { worthAsking } from '../../src/orders/pay/reconcile-payments';
+import { isWorthAsking } from '../../src/orders/pay/reconcile-payments';
 import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { bookPayment, moneyOf } from './book-payment';
 import { queryAll } from './interrogate';
@@ -14,7 +14,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
     settle(due) {
       late.claims.release(due.key, (id) => late.watch(id));
       const order = store.lock(due.key);
-      if (!due.answer) return order.attempts.some(worthAsking(due)) ? LOOK_UP : DONE;
+      if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
       const by = { cause: due.cause };
       for (const { finding, ...key } of due.answer) {
         if (finding.type !== 'PAID') continue;
@@ -25,7 +25,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
       return wait ? { type: 'retry', ...wait } : DONE;
     },
     ask(due, errand, answered) {
-      queryAll(world, store.lock(due.key).attempts.filter(worthAsking(due)), errand, answered);
+      queryAll(world, store.lock(due.key).attempts.filter(isWorthAsking), errand, answered);
     },
   };
 }

@@ -9,7 +9,7 @@ import {
   type TimeoutOutcome,
 } from '../../timeouts';
 import { PaymentLookups } from '../lookup/payment-lookups';
-import { type AttemptFinding } from '../model/findings';
+import { type AttemptFinding, isIncomplete } from '../model/findings';
 import { busyOutcome, allTimeouts, OWN_LIMITS, ORDER_REMINDER, ORDER_PAYMENT } from '../model/order-timeouts';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch, isWatched } from '../unmatched/payment-watch';
@@ -221,9 +221,9 @@ function movesStock({ transition }: ClosingPlan): boolean {
   return transition !== undefined && transition.to !== 'CLOSING';
 }
 
-/** Attempts that may take money, including closed ones, and attempts whose payment was only reported. */
-function isAskedAtDeadline(attempt: PaymentAttempt): boolean {
-  return canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt);
+/** Attempts that may take money, or more of it, including closed ones, and those whose payment was only reported. */
+export function isAskedAtDeadline(attempt: PaymentAttempt): boolean {
+  return canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt) || isIncomplete(attempt);
 }
 
 /** Adds 0 to 20 %, so that orders that wait together are not looked up together. */

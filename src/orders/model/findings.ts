@@ -5,6 +5,8 @@ import {
   type AttemptName,
   canTakeMoney,
   hasRegistered,
+  isBooked,
+  isErasedAttempt,
   type PaymentAttempt,
   withStatus,
   type LockedOrder,
@@ -257,6 +259,7 @@ export function waitForProviders(
   now: Date,
   due: Asked,
 ): Wait | undefined {
+  const sinceMs = now.getTime() - due.dueAt.getTime();
   const waits = findings.flatMap((found): Wait[] => {
     const { provider, reference, finding } = found;
     const attempt = order.attempts.find((one) => isSameRow(one, found));
@@ -264,23 +267,39 @@ export function waitForProviders(
     // Another process may have the provider. Nobody has that of a mere report, such as of cash, which a person may assign.
     const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);
     if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
-    // Of a confirmed payment, nothing is left to decide. It is asked about once, as another may have come after it.
-    if (attempt?.paidSource === 'provider') return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
-    return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
+    const reason = `${provider} ${reference}: ${wait.reason}`;
+    if (attempt?.paidSource !== 'provider' || !wait.counted) return [{ ...wait, reason }];
+    // Another payment may have come after a confirmed one. Nothing else is left to decide, so nobody is called.
+    return isUnasked ? waitForLag(sinceMs, reason) : [];
   });
-  return shortestOf([...waits, ...waitForLag(order, findings, now.getTime() - due.dueAt.getTime())]);
+  const isHidden = isUnseen(order, findings);
+  return shortestOf([...waits, ...(isHidden ? waitForLag(sinceMs, 'the providers show no payment yet') : [])]);
 }
 
 /**
  * The reported change may not be visible yet. It may be a payment, and nobody else asks for it: an undecided order may
  * have no deadline, and one that is paid only by a report has nothing to wait for.
  */
-function waitForLag(order: LockedOrder, findings: readonly AttemptFinding[], sinceMs: number): Wait[] {
+function isUnseen(order: LockedOrder, findings: readonly AttemptFinding[]): boolean {
   const isDoubted =
     isPaidByReports(order, order.attempts) && findings.some(({ finding }) => finding.type === 'UNCONFIRMED');
-  const isOpen = isUndecided(order.status) && order.attempts.some(canTakeMoney);
-  if (!(isDoubted || isOpen) || sinceMs >= LONGEST_LAG_MS) return [];
+  return isDoubted || (isUndecided(order.status) && order.attempts.some(canTakeMoney));
+}
+
+function waitForLag(sinceMs: number, reason: string): Wait[] {
+  if (sinceMs >= LONGEST_LAG_MS) return [];
   const afterMs = sinceMs < 10 * SECOND ? 5 * SECOND : sinceMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
-  return [{ reason: 'the providers show no payment yet', counted: false, afterMs }];
+  return [{ reason, counted: false, afterMs }];
+}
+
+/** Whether its provider may tell of another payment under its reference, beside one that it has told of. */
+export function mayBeFollowed(attempt: PaymentAttempt): boolean {
+  return isBooked(attempt) && !isUnconfirmed(attempt) && hasRegistered(attempt) && !isErasedAttempt(attempt);
+}
+
+/** Whether its provider has confirmed less than it asks for, so that the rest may come under the same reference. */
+export function isIncomplete(attempt: PaymentAttempt): boolean {
+  const { status, amount, currency, paidAmount, paidCurrency } = attempt;
+  return status === 'PAID' && mayBeFollowed(attempt) && (paidCurrency !== currency || (paidAmount ?? 0n) < amount);
 }

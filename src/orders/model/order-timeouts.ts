@@ -37,9 +37,8 @@ export const OWN_LIMITS = {
   [OWN_KIND]: true,
 } as const;
 
-/** @param isNews a provider has news of the order's payments, of which even a confirmed one may be followed by another. */
-export function reconcileTimeout(orderId: string, isNews = false): TimeoutRef & Pick<ScheduleTimeout, 'payload'> {
-  return { kind: PAYMENT_RECONCILIATION, key: orderId, ...(isNews ? { payload: { isNews } } : {}) };
+export function reconcileTimeout(orderId: string): TimeoutRef {
+  return { kind: PAYMENT_RECONCILIATION, key: orderId };
 }
 
 /** The timeout that asks the provider for this refund. `isCheck`: the provider has news of it, so it may have failed since. */

@@ -2,10 +2,12 @@ import { assertNever, validInstant } from '../../errors';
 import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import {
   type AttemptFinding,
+  type Finding,
   type Wait,
   waitedMs,
   attemptWrites,
   withFindings,
+  isIncomplete,
   type OpenFinding,
   shortestOf,
   waitForFinding,
@@ -206,24 +208,42 @@ function waitFor(
   return shortestOf(waits);
 }
 
-/** The wait for providers that have not confirmed or denied a reported payment. Undefined if none is outstanding. */
+/**
+ * The wait for providers that have not confirmed or denied a reported payment, or that do not say whether the rest of a
+ * price has come. Undefined if none is outstanding.
+ */
 function waitForConfirmation(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
   waitedMs: number,
 ): Wait | undefined {
-  const waits = order.attempts.filter(isUnconfirmed).flatMap((attempt) => {
+  const waits = order.attempts.filter(isDoubtful).flatMap((attempt) => {
     const found = openFinding(attempt, findings);
-    const isFinal = found.type === 'UNCONFIRMED' || found.type === 'NO_PROVIDER';
+    const isFinal = found.type === 'UNCONFIRMED' || found.type === 'NO_PROVIDER' || isToldAgain(attempt, findings);
     return isFinal ? [] : [waitOf(attempt, found, waitedMs, now)];
   });
   return shortestOf(waits);
 }
 
+/** The provider may have taken more than the order knows of, or nothing. */
+function isDoubtful(attempt: PaymentAttempt): boolean {
+  return isUnconfirmed(attempt) || isIncomplete(attempt);
+}
+
+/** The provider has told of a payment that the order had, or of one that a person must look at. No other is to be seen. */
+function isToldAgain(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): boolean {
+  const found = findingOf(attempt, findings);
+  return isIncomplete(attempt) && (found?.type === 'PAID' || (found?.type === 'UNKNOWN' && found.needsPerson === true));
+}
+
 function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
-  const found = findings.find((candidate) => isSameRow(candidate, attempt))?.finding;
+  const found = findingOf(attempt, findings);
   return isOpen(found) ? found : NOT_ASKED;
+}
+
+function findingOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): Finding | undefined {
+  return findings.find((candidate) => isSameRow(candidate, attempt))?.finding;
 }
 
 function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, waitedMs: number, now: Date): Wait {
@@ -233,7 +253,7 @@ function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, wai
 
 const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not looked up yet' };
 
-function isOpen(finding: AttemptFinding['finding'] | undefined): finding is OpenFinding {
+function isOpen(finding: Finding | undefined): finding is OpenFinding {
   return finding !== undefined && finding.type !== 'PAID' && finding.type !== 'CLOSED';
 }
 
@@ -274,9 +294,7 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
     if (now < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'look-up', entersClosing: order.status === 'PENDING' };
-  // Too little according to a report. The provider may have taken more, or nothing.
-  const isDoubtful = order.attempts.some(isUnconfirmed);
-  if (isDoubtful)
+  if (order.attempts.some(isDoubtful))
     return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial === 'refund-and-close' };
   if (hasNoAttempts && !order.waiting) return { type: 'close', to: endOf(order), returns: [] };
   return decideWithoutOpenAttempts(order, partial);

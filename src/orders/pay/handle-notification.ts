@@ -108,7 +108,7 @@ export class HandleNotification {
   }
 
   private async lookUp({ orderId }: PaymentAttempt): Promise<void> {
-    await this.scheduler.schedule([{ ...reconcileTimeout(orderId, true), afterMs: 0 }]);
+    await this.scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
   }
 
   private async take(key: PaymentNames, paid: Paid): Promise<void> {
@@ -206,7 +206,7 @@ export class HandleNotification {
       const checks = known
         .filter(({ number, isConfirmed }) => isConfirmed || pending.some(({ key }) => key === number))
         .map(({ number }) => refundTimeout(number, true));
-      const asked = [reconcileTimeout(orderId, true), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 }));
+      const asked = [reconcileTimeout(orderId), ...checks].map((timeout) => ({ ...timeout, afterMs: 0 }));
       await scheduler.schedule(asked, { tx });
       return true;
     });

@@ -12,16 +12,14 @@ import {
 import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { neededPayments } from '../model/decide-claim';
-import { type AttemptFinding, waitForProviders } from '../model/findings';
+import { type AttemptFinding, mayBeFollowed, waitForProviders } from '../model/findings';
 import { busyOutcome, allTimeouts, OWN_LIMITS, PAYMENT_RECONCILIATION } from '../model/order-timeouts';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
   type LockedOrder,
   type Order,
   accountOfAttempt,
-  hasRegistered,
   isBooked,
-  isErasedAttempt,
   isSettledReport,
   isUnconfirmed,
   type PaymentAttempt,
@@ -78,15 +76,12 @@ function deniedReports(
 }
 
 /**
- * Pure: returns what this look-up asks about: all attempts except confirmed payments and their other names. What a person has
- * settled may be a mere report. News may be about another payment under a reference that the order has registered.
+ * Pure: whether a look-up asks about the attempt. What a person has settled may be a mere report, and a confirmed payment
+ * may be followed by another. The other names of a payment bring nothing new.
  */
-export function worthAsking({ payload }: Pick<DueTimeout, 'payload'>): (attempt: PaymentAttempt) => boolean {
-  return (attempt) => {
-    if (isUnconfirmed(attempt) || isSettledReport(attempt)) return true;
-    if (!isBooked(attempt)) return attempt.status !== 'DUPLICATE';
-    return payload['isNews'] === true && hasRegistered(attempt) && !isErasedAttempt(attempt);
-  };
+export function isWorthAsking(attempt: PaymentAttempt): boolean {
+  if (isUnconfirmed(attempt) || isSettledReport(attempt)) return true;
+  return isBooked(attempt) ? mayBeFollowed(attempt) : attempt.status !== 'DUPLICATE';
 }
 
 const REASON = 'payment of another order';
@@ -173,7 +168,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     const { now, attempts } = await this.store.attemptsOf(due.key, () => true);
-    const asked = attempts.filter(worthAsking(due));
+    const asked = attempts.filter(isWorthAsking);
     return this.lookups.query(asked, now, signal, await this.unneededOf(due.key, attempts));
   }
 
@@ -202,7 +197,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     if (!due.answer) {
       // What is left of its money may be needed now, or too little.
       if (order !== locked) await this.unmatched.execute(order, { tx, by, now, isAsking: true });
-      return order.attempts.some(worthAsking(due)) ? LOOK_UP : DONE;
+      return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
     }
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;

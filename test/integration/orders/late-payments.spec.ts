@@ -7,6 +7,7 @@ import {
   eventsOf,
   fill,
   newOrder,
+  reconcile,
   notified,
   openShop,
   runOnce,
@@ -195,13 +196,30 @@ describe('late, surplus, and partial payments', () => {
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
       expect(await pay(id, 'half', 1_000)).toMatchObject({ outcome: 'amount-mismatch' });
       await expire(id);
+      shop.provider.answerQuery('half', { type: 'UNKNOWN', reason: '503' });
+      expect(await settle(shop, [id])).toMatchObject([{ type: 'retry', counted: false }]);
+      expect(await statusOf(id)).toBe('CLOSING');
+      shop.provider.paid('half', 1_000n);
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
       expect(await statusOf(id)).toBe('REFUNDING');
       expect(await stockOf(shop, 'apple')).toEqual(before);
       expect(await handlingOf(id)).toEqual(['amount-mismatch refunding']);
       expect(await refund('half')).toEqual({ type: 'done' });
       expect(await statusOf(id)).toBe('CLOSED_REFUNDED');
-      expect(await eventNames(id)).toEqual(['order.payment_late', 'order.closed', 'order.refunding', 'order.refunded']);
+      const ended = ['order.closing', 'order.closed', 'order.refunding', 'order.refunded'];
+      expect(await eventNames(id)).toEqual(['order.payment_late', ...ended]);
+    });
+
+    it('pays the order if its provider tells of the rest under the same reference', async () => {
+      const { id } = newOrder();
+      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('two-halves') })]);
+      shop.provider.paid('two-halves', 1_000n);
+      await reconcile(shop, id);
+      await expire(id);
+      const rest = { amount: 999n, currency: 'EUR', paidAt: new Date(), transactionId: 't-rest', evidence: {} };
+      shop.provider.answerQuery('two-halves', { type: 'PAID', ...rest });
+      expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+      expect([await statusOf(id), await handlingOf(id)]).toEqual(['PAID', ['amount-mismatch completed']]);
     });
   });
 

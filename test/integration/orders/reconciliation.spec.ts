@@ -83,7 +83,10 @@ describe('the look-up of payments', () => {
     shop.provider.paid('truth');
     expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false, afterMs: 0 });
     expect(await reconcile(shop, id)).toEqual({ type: 'done' });
-    expect([callsOf('lie'), callsOf('truth')]).toEqual([['query', 'query', 'close', 'query'], ['query']]);
+    expect([callsOf('lie'), callsOf('truth')]).toEqual([
+      ['query', 'query', 'close', 'query'],
+      ['query', 'query'],
+    ]);
     expect(await attemptsOf(id)).toEqual(['lie PAID', 'truth PAID']);
   });
 
@@ -144,7 +147,7 @@ describe('the look-up of payments', () => {
       return callsOf(reference).slice(before);
     };
 
-    it('asks once for a confirmed payment, and books another one that it finds', async () => {
+    it('asks about a confirmed payment, and books another one that it finds', async () => {
       const id = await placed({ attempt: attempt('again'), merchantId: 'keeper' });
       paid('again', 't-1');
       await changed(id, 'again');
@@ -153,10 +156,18 @@ describe('the look-up of payments', () => {
       paid('again', 't-2');
       expect([await changed(id, 'again'), await attemptsOf(id)]).toEqual([['query'], ['again PAID', 't-2 PAID']]);
       expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 't-2' }]);
-      // Only a notification makes it worth a call.
-      const before = callsOf('again').length;
+    });
+
+    it('asks again while the provider does not answer, for a day, and then calls nobody', async () => {
+      const id = await placed({ attempt: attempt('silent') });
+      paid('silent', 't-silent-1');
+      await changed(id, 'silent');
+      shop.provider.answerQuery('silent', { type: 'UNKNOWN', reason: '503' });
+      expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false });
+      expect(await reconcile(shop, id, 25 * HOUR)).toEqual({ type: 'done' });
+      paid('silent', 't-silent-2');
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
-      expect(callsOf('again')).toHaveLength(before);
+      expect(await attemptsOf(id)).toEqual(['silent PAID', 't-silent-2 PAID']);
     });
 
     it('finds the rest of the price', async () => {
@@ -202,10 +213,19 @@ describe('the look-up of payments', () => {
 
   describe('in a process that does not have its provider', () => {
     /** As during a deployment that adds a provider. */
-    const withoutProvider = async (id: string) => {
+    const withoutProvider = async (id: string, lateMs = 0) => {
       const handler = (await shop.servicesWith()).get(ReconcilePayments);
-      return runOnce(shop, handler, dueOf(id, { kind: PAYMENT_RECONCILIATION }));
+      const dueAt = new Date(Date.now() - lateMs);
+      return runOnce(shop, handler, dueOf(id, { kind: PAYMENT_RECONCILIATION, dueAt }));
     };
+
+    it('is left to another process for ten minutes if it is confirmed, and then nobody is called', async () => {
+      const id = await placed({ attempt: attempt('known-elsewhere') });
+      shop.provider.paid('known-elsewhere');
+      await reconcile(shop, id);
+      expect(await withoutProvider(id)).toMatchObject({ type: 'retry', counted: false, afterMs: 5_000 });
+      expect(await withoutProvider(id, 600_000)).toEqual({ type: 'done' });
+    });
 
     it('is left to another process, as that of a closed order', async () => {
       const id = await placed({ attempt: attempt('elsewhere'), paymentWindowMs: 0 });

@@ -215,7 +215,7 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'drops-news',
     says: 'A notified change triggers what is due, but no look-up',
-    patches: [patch(NOTIFICATION, '[reconcileTimeout(orderId, true), ...checks].map(', '[...checks].map(')],
+    patches: [patch(NOTIFICATION, '[reconcileTimeout(orderId), ...checks].map(', '[...checks].map(')],
   },
   {
     name: 'ignores-chargebacks',
@@ -241,8 +241,8 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         NOTIFICATION,
-        '[reconcileTimeout(orderId, true), ...checks].map(',
-        '[reconcileTimeout(orderId, true), ...checks.slice(0, 0)].map(',
+        '[reconcileTimeout(orderId), ...checks].map(',
+        '[reconcileTimeout(orderId), ...checks.slice(0, 0)].map(',
       ),
     ],
   },

@@ -1,5 +1,6 @@
 import {
   decideClosing,
+  decideWithoutOpenAttempts,
   isDue,
   type PartialPolicy,
   refundsOfCancellation,
@@ -34,9 +35,9 @@ describe('the first decision about a due order', () => {
     ['PENDING', 'unknown', { type: 'look-up', entersClosing: true }],
     ['PENDING', 'paid', { type: 'pay' }],
     ['PENDING', 'paid and open', { type: 'pay' }],
-    ['PENDING', 'paid in part', { type: 'park' }],
+    ['PENDING', 'paid in part', { type: 'look-up', entersClosing: false }],
     ['PENDING', 'paid in part and open', { type: 'look-up', entersClosing: true }],
-    ['PENDING', 'paid in dollars', { type: 'park' }],
+    ['PENDING', 'paid in dollars', { type: 'look-up', entersClosing: false }],
     ['PENDING', 'paid in two parts', { type: 'pay' }],
     ['CLOSING', 'none', { type: 'close', to: 'CLOSED' }],
     ['CLOSING', 'closed', { type: 'close', to: 'CLOSED' }],
@@ -45,9 +46,9 @@ describe('the first decision about a due order', () => {
     ['CLOSING', 'unknown', { type: 'look-up', entersClosing: false }],
     ['CLOSING', 'paid', { type: 'pay' }],
     ['CLOSING', 'paid and open', { type: 'pay' }],
-    ['CLOSING', 'paid in part', { type: 'park' }],
+    ['CLOSING', 'paid in part', { type: 'look-up', entersClosing: false }],
     ['CLOSING', 'paid in part and open', { type: 'look-up', entersClosing: false }],
-    ['CLOSING', 'paid in dollars', { type: 'park' }],
+    ['CLOSING', 'paid in dollars', { type: 'look-up', entersClosing: false }],
     ['CLOSING', 'paid in two parts', { type: 'pay' }],
     ['PAID', 'paid', { type: 'terminal' }],
     ['PAID', 'paid and open', { type: 'look-up', entersClosing: false }],
@@ -85,54 +86,73 @@ describe('the first decision about a due order', () => {
     expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'look-up', entersClosing: false });
   });
 
+  it('asks the provider about a part, whose rest may have come, and stops new attempts only if it would close', () => {
+    const report = paid({ paidAmount: 99n, paidSource: 'report' });
+    for (const attempts of [[report], PAYMENTS['paid in part'], PAYMENTS['paid in dollars']]) {
+      const asks = (status: OrderStatus, partial: PartialPolicy) =>
+        decideClosing(order({ status, attempts }), NOW, partial);
+      expect(asks('PENDING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: true });
+      expect(asks('PENDING', 'park')).toEqual({ type: 'look-up', entersClosing: false });
+      expect(asks('CLOSING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: false });
+    }
+  });
+
+  it.each([
+    ['has all that it asks for', { amount: 99n }],
+    ['was registered by nobody', { registered: false }],
+    ['was given to the order by a person', { assigned: true }],
+    ['was erased', { reference: 'erased:1' }],
+  ])('asks nobody about a part whose attempt %s', (_, overrides) => {
+    const attempts = [paid({ paidAmount: 99n, ...overrides })];
+    expect(decideClosing(order({ attempts }), NOW, 'park')).toMatchObject({ type: 'park' });
+  });
+});
+
+describe('the end of an order without open attempts', () => {
   it('closes an order that is paid in part, and refunds the part, if the policy says so', () => {
     const part = order({ attempts: PAYMENTS['paid in part'] });
     const returns = PAYMENTS['paid in part'];
-    expect(decideClosing(part, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns });
+    expect(decideWithoutOpenAttempts(part, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns });
   });
 
   it('refunds the part of a canceled order, whatever the policy is, unless the part is disputed', () => {
     const returns = PAYMENTS['paid in part'];
     const canceled = order({ status: 'CLOSING', closingReason: 'cancelled', attempts: returns });
     const end = { type: 'close', to: 'CANCELLED', returns };
-    expect(decideClosing(canceled, NOW, 'park')).toEqual(end);
-    expect(decideClosing(canceled, NOW, 'refund-and-close')).toEqual(end);
-    expect(decideClosing(canceled, NOW, 'keep')).toMatchObject({ type: 'park' });
+    expect(decideWithoutOpenAttempts(canceled, 'park')).toEqual(end);
+    expect(decideWithoutOpenAttempts(canceled, 'refund-and-close')).toEqual(end);
+    expect(decideWithoutOpenAttempts(canceled, 'keep')).toMatchObject({ type: 'park' });
   });
 
   it('leaves a part to a person if nobody registered its attempt, although the provider confirms it', () => {
     const attempts = [paid({ paidAmount: 99n, registered: false })];
     for (const status of ['PENDING', 'CLOSING'] as const) {
-      expect(decideClosing(order({ status, attempts }), NOW, 'refund-and-close')).toEqual({
+      expect(decideWithoutOpenAttempts(order({ status, attempts }), 'refund-and-close')).toEqual({
         type: 'park',
         reason: expect.stringContaining('no attempt was registered for the payment a-1 of fake') as string,
       });
     }
     const both = [paid({ paidAmount: 49n }), ...attempts.map((one) => ({ ...one, paidAmount: 50n, reference: 'a-2' }))];
-    expect(decideClosing(order({ attempts: both }), NOW, 'refund-and-close')).toMatchObject({ type: 'park' });
+    expect(decideWithoutOpenAttempts(order({ attempts: both }), 'refund-and-close')).toMatchObject({ type: 'park' });
   });
 
   it('refunds what is paid, and nothing else, when it closes an order that is paid in part', () => {
     const [part, closed] = [paid({ paidAmount: 99n }), attempt({ reference: 'a-2', status: 'CLOSED' })];
     const returned = paid({ reference: 'a-3', status: 'REFUNDED' });
     const mixed = order({ attempts: [closed, part, returned] });
-    expect(decideClosing(mixed, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns: [part] });
-  });
-
-  it('asks the provider about a part that only a report vouches for, and stops new attempts only if it would close', () => {
-    const attempts = [paid({ paidAmount: 99n, paidSource: 'report' })];
-    const asks = (status: OrderStatus, partial: PartialPolicy) =>
-      decideClosing(order({ status, attempts }), NOW, partial);
-    expect(asks('PENDING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: true });
-    expect(asks('PENDING', 'park')).toEqual({ type: 'look-up', entersClosing: false });
-    expect(asks('CLOSING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: false });
+    expect(decideWithoutOpenAttempts(mixed, 'refund-and-close')).toEqual({
+      type: 'close',
+      to: 'CLOSED',
+      returns: [part],
+    });
   });
 
   it('names amount and remedy when it parks', () => {
-    expect(decide('PENDING', 'paid in part')).toMatchObject({
+    const decide = (payment: Payment) => decideWithoutOpenAttempts(order({ attempts: PAYMENTS[payment] }), 'park');
+    expect(decide('paid in part')).toMatchObject({
       reason: expect.stringMatching(/paid 99 EUR of 100 EUR, in minor units; refund/) as string,
     });
-    expect(decide('PENDING', 'paid in dollars')).toMatchObject({
+    expect(decide('paid in dollars')).toMatchObject({
       reason: expect.stringContaining('100 USD') as string,
     });
   });
@@ -160,7 +180,7 @@ describe('an order that confirmed money names, which waits for a person', () => 
   it.each<Payment>(['closed', 'paid in part'])('does not end: %s', (payment) => {
     const named = order({ attempts: PAYMENTS[payment], waiting });
     const reason = expect.stringContaining('payment early, which waits for a person') as string;
-    expect(decideClosing(named, NOW, 'refund-and-close')).toEqual({ type: 'park', reason });
+    expect(decideWithoutOpenAttempts(named, 'refund-and-close')).toEqual({ type: 'park', reason });
     expect(refundsOfCancellation(named)).toBeUndefined();
   });
 

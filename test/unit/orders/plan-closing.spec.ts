@@ -16,6 +16,8 @@ const closing = order({ status: 'CLOSING', closingReason: 'expired', attempts: [
 const canceled = { ...closing, closingReason: 'cancelled' as const };
 const two = { ...closing, attempts: [attempt(), attempt({ reference: 'a-2' })] };
 const part = paid({ paidAmount: 99n });
+/** Its attempt asks for no more, while the order does. */
+const whole = paid({ amount: 99n, paidAmount: 99n });
 
 describe('the plan of the first run', () => {
   it('closes an order without attempts, and says why', () => {
@@ -70,9 +72,11 @@ describe('the plan of the first run', () => {
   });
 
   it('refunds the part of an order that it closes, if the policy says so', () => {
-    const { transition, returns, unmatched } = plan(order({ attempts: [part] }), undefined, 'refund-and-close');
+    const asks = plan(order({ attempts: [part] }), undefined, 'refund-and-close');
+    expect(asks).toMatchObject({ outcome: { type: 'look-up' }, transition: { to: 'CLOSING' }, returns: [] });
+    const { transition, returns, unmatched } = plan(order({ attempts: [whole] }), undefined, 'refund-and-close');
     expect(transition).toMatchObject({ to: 'CLOSED' });
-    expect([returns, unmatched]).toEqual([[part], []]);
+    expect([returns, unmatched]).toEqual([[whole], []]);
   });
 
   it('pays an order that has enough, and comes back at once for its open attempts', () => {
@@ -85,12 +89,14 @@ describe('the plan of the first run', () => {
     });
   });
 
-  it('parks a part for a person, but asks first whether the rest came through an attempt that was closed', () => {
-    const parked = plan(order({ attempts: [part] }));
+  it('parks a part for a person, but asks first whether the rest came under its reference, or another attempt', () => {
+    const parked = plan(order({ attempts: [whole] }));
     expect(parked).toMatchObject({ outcome: { type: 'park' }, unmatched: [{ reference: 'a-1', handling: 'kept' }] });
     expect(parked.transition).toBeUndefined();
-    const asked = plan(order({ attempts: [part, attempt({ reference: 'a-2', status: 'CLOSED' })] }));
-    expect([asked.outcome, asked.unmatched]).toEqual([{ type: 'look-up' }, []]);
+    for (const attempts of [[part], [whole, attempt({ reference: 'a-2', status: 'CLOSED' })]]) {
+      const asked = plan(order({ attempts }));
+      expect([asked.outcome, asked.unmatched]).toEqual([{ type: 'look-up' }, []]);
+    }
   });
 
   it('does nothing for an order that has ended', () => {
