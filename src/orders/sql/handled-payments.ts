@@ -68,7 +68,9 @@ export function isOthersToo(
 /** Whoever settles what its provider stated without a valid amount does not know what the provider confirms later. */
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
   const isKnown = ({ amount }: HandledPayment): boolean => amount !== 0n || money.source === 'report';
-  return handled.filter((one) => isMeant(one, money) && isKnown(one) && (one.fate === 'settled' || isTold(one, money)));
+  // A report never adds a payment to a reference, whatever its transaction id.
+  const isIts = isReport(money) ? isSameAttempt : isMeant;
+  return handled.filter((one) => isIts(one, money) && isKnown(one) && (one.fate === 'settled' || isTold(one, money)));
 }
 
 /**
@@ -81,23 +83,25 @@ export function isRepetition(
 ): boolean {
   const isSame = ({ amount, currency }: HandledPayment): boolean =>
     amount === null || (amount === money.amount && currency === money.currency);
-  return handled.some((one) => !one.isUncertain && isMeant(one, money) && isTold(one, money) && isSame(one));
+  return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
 }
 
 /** Whether an order had refunded this payment, or a part, before it was erased or purged. */
 export function wasRefunded(handled: readonly HandledPayment[], money: Claimed): boolean {
-  return handled.some((one) => one.fate === 'refunded' && !one.isUncertain && isMeant(one, money));
+  return handled.some((one) => one.fate === 'refunded' && isMeant(one, money));
 }
 
 /**
- * A report is refused for what may be the payment; a provider's word is about another one, unless that is certain.
  * A transaction id that is or was only reported does not make a second payment of one that was dealt with, if the provider
  * has told of one of them: it may have an id of its own. Two reports with two ids are two payments.
  */
 function isMeant(one: HandledPayment, money: Claimed): boolean {
-  const isReport = money.source === 'report' && money.isAssigned !== true;
-  const isToldTwice = one.source !== money.source && (isReport || one.source === 'report');
-  return isSameAttempt(one, money) && (!one.isOther || isToldTwice) && (!one.isUncertain || isReport);
+  const isToldTwice = one.source !== money.source && (isReport(money) || one.source === 'report');
+  return isSameAttempt(one, money) && !one.isUncertain && (!one.isOther || isToldTwice);
+}
+
+function isReport({ source, isAssigned }: Claimed): boolean {
+  return source === 'report' && isAssigned !== true;
 }
 
 function isTold({ source }: HandledPayment, money: Claimed): boolean {
