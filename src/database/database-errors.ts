@@ -14,12 +14,6 @@ const AWAY_STATES = /^(08|25006|53|57P|58|XX00[0-2])/;
  */
 const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '42P10'];
 
-/**
- * not_null_violation, foreign_key_violation, unique_violation, check_violation (as when a table lacks the partition of this
- * month), and exclusion_violation.
- */
-const TRIGGER_STATES = ['23502', '23503', '23505', '23514', '23P01'];
-
 /** A line for each function that ran, in each language of PostgreSQL: "PL/pgSQL function audit() line 3 at SQL statement". */
 const IN_FUNCTION = /\bPL\/.*/;
 
@@ -135,6 +129,11 @@ export function isUserShutOut(error: unknown): boolean {
   return codesOf(error).includes('28000');
 }
 
+/** True when a pooler, such as PgBouncer, does not let us through to the server. A server says nothing with this code here. */
+export function isPoolerRefusing(error: unknown): boolean {
+  return codesOf(error).includes('08P01');
+}
+
 /** True when the database takes no new sessions. */
 export function isDatabaseClosed(error: unknown): boolean {
   return codesOf(error).includes('55000');
@@ -153,15 +152,16 @@ export function isSchemaUnusable(error: unknown): boolean {
 }
 
 /**
- * True when a trigger that somebody has added to our tables breaks a constraint of what it writes. Mostly it refuses
- * whatever we write, but it may refuse one row only, so others are tried. One that refuses a row by RAISE is not broken.
+ * True when a trigger that somebody has added to our tables fails, as when what it writes to lacks the partition of this
+ * month, or a column of ours. Mostly it refuses whatever we write, but it may refuse one row only, so others are tried. One
+ * that refuses a row by RAISE works.
  */
 export function isTriggerBroken(error: unknown): boolean {
-  const isIts = ({ code, where }: ErrorLike): boolean => {
+  if (isContention(error) || isDatabaseUnavailable(error) || !isOfOurs(error)) return false;
+  return chain(error).some(({ where }) => {
     const [innermost = 'RAISE'] = IN_FUNCTION.exec(String(where)) ?? [];
-    return TRIGGER_STATES.some((state) => state === code) && !innermost.endsWith('RAISE');
-  };
-  return chain(error).some(isIts) && isOfOurs(error);
+    return !innermost.endsWith('RAISE');
+  });
 }
 
 /** Whether the statement names our tables, or is a COMMIT of ours, at which a deferred trigger runs. */

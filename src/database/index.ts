@@ -54,6 +54,7 @@ export {
   isRetryableConflict,
   isSchemaUnusable,
   isTriggerBroken,
+  isPoolerRefusing,
   isUserShutOut,
   nameOwnSchema,
 } from './database-errors';

@@ -41,5 +41,6 @@ export {
 } from './topology';
 export { endConnection } from './rabbit-connection';
 export { BrokerLoginRefusedError } from './errors';
+export { LEAST_CHANNELS } from './kept-channel';
 export { type ListedQueue, ManagementApi, ManagementError } from './management-api';
 export { ParkedMessages, type ChosenMessages, type ParkedMessage } from './parked';

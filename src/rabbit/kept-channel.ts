@@ -128,8 +128,13 @@ export class KeptChannel<C extends Channel> {
   }
 }
 
-/** amqplib does not say whose limit it is. An instance opens fewer than ten channels a connection, some of them at times. */
+/** Of a connection. An instance opens fewer than ten on each, some of them at times. */
+export const LEAST_CHANNELS = 16;
+
+/** amqplib does not say whose limit it is. */
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
-  return reason.startsWith('No channels left') ? `${reason}; set channel_max of the broker to 16 or more` : reason;
+  return reason.startsWith('No channels left')
+    ? `${reason}; set channel_max of the broker to ${LEAST_CHANNELS} or more`
+    : reason;
 }

@@ -227,8 +227,8 @@ export function findFailing(
     `SELECT kind, count(*)::int AS count, (array_agg(last_error ORDER BY due_at))[1] AS reason,
             extract(epoch FROM now() - min(due_at))::float8 AS seconds
        FROM ${schema}.timeout
-      WHERE ${UNDECIDED} AND due_at <= now() - $1 * interval '1 second' AND attempts > 0 AND last_error IS NOT NULL
-            AND kind <> ALL($2::text[]) GROUP BY kind ORDER BY kind`,
+      WHERE ${UNDECIDED} AND due_at <= now() - $1 * interval '1 second' AND last_error IS NOT NULL
+            AND CASE WHEN kind = ANY($2::text[]) THEN asked_since IS NULL ELSE attempts > 0 END GROUP BY kind ORDER BY kind`,
     [kinds.seconds, kinds.except],
   );
 }

@@ -13,6 +13,7 @@ import {
   BrokerInspection,
   BrokerLoginRefusedError,
   BrokerSilentError,
+  LEAST_CHANNELS,
   type ChannelModel,
   expectedTopology,
   loginOf,
@@ -77,6 +78,7 @@ export class BrokerExamination {
     const { notes, deps } = this;
     // The examination that it ends does not always say why.
     connection.once('error', (error: unknown) => this.channels(messageOf(error)));
+    this.agreed(connection);
     const inspection = new BrokerInspection(connection);
     notes.fact('broker', inspection.product);
     const isRabbit = inspection.product.startsWith('RabbitMQ');
@@ -102,6 +104,15 @@ export class BrokerExamination {
         return undefined;
       }),
     );
+  }
+
+  /** As client and broker have agreed at the beginning of the connection. */
+  private agreed(connection: ChannelModel): void {
+    const { channelMax = 0 } = connection.connection as { readonly channelMax?: number };
+    if (channelMax === 0 || channelMax >= LEAST_CHANNELS) return;
+    const seen = `The broker lets a connection open ${channelMax} channels.`;
+    const remedy = `Set channel_max in rabbitmq.conf to ${LEAST_CHANNELS} or more, and restart the broker.`;
+    this.notes.error('broker-channels', seen, remedy);
   }
 
   private channels(why: string): void {

@@ -5,7 +5,9 @@ import {
   isLoginRefused,
   isOutOfConnections,
   isPermissionDenied,
+  isPoolerRefusing,
   isUserShutOut,
+  nameOwnSchema,
 } from '../../database';
 import { messageOf } from '../../errors';
 import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
@@ -49,6 +51,7 @@ interface FromDatabase extends Partial<PathFacts> {
 export async function examine(patient: Patient): Promise<DoctorReport> {
   const notes = new Notes();
   const limits = { ...DOCTOR_LIMITS, ...patient.limits };
+  nameOwnSchema(patient.schema);
   const { databaseId, kinds } = await examineDatabase(patient, limits, notes);
   const { client, transport, ladder, horizonMs } = patient;
   if (!client) {
@@ -130,8 +133,8 @@ function letSpeak(error: unknown, why: string): string {
   if (name) return `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true;`;
   if (/certificate|SSL|TLS/i.test(why))
     return "Correct the server's certificate or its setting `ssl`, or `sslmode` and `sslrootcert` of DATABASE_URL";
-  if (/server_login_retry|server login has been failing/.test(why))
-    return 'PgBouncer answers, and the server does not let it in: correct user, password, or server in its settings. Its log has the reason';
+  if (isPoolerRefusing(error))
+    return 'PgBouncer answers, and refuses: correct its login at the server, max_client_conn, or pool_size, or the login of DATABASE_URL. Its log has the reason';
   return 'Start it, or correct DATABASE_URL';
 }
 

@@ -338,14 +338,28 @@ export function placedEntry({ id, body, traceparent }: PlacedEvent, { occurredAt
 }
 
 /**
- * Writes an order and changes it, for a transaction that is rolled back. What others have added to the table, such as a
- * trigger, may refuse either.
+ * Places two orders like the newest one, each with a line, an attempt, and a key, then pays one and closes the other, for a
+ * transaction that is rolled back. What others have added to our tables, such as a trigger, may refuse any of it.
  */
 export async function rehearseOrder(tx: EntityManager, schema: string): Promise<void> {
-  const [row] = await tx.query<{ id: string }[]>(
-    `INSERT INTO ${schema}.orders (id, amount, currency, expires_at, fingerprint)
-     VALUES (gen_random_uuid()::text, 1, 'XXX', now(), '') RETURNING id`,
-  );
-  await tx.query(`UPDATE ${schema}.orders SET status = 'CLOSED' WHERE id = $1`, [row?.id]);
-  await tx.query('SET CONSTRAINTS ALL IMMEDIATE');
+  const [like] = await tx.query<object[]>(`
+    SELECT merchant_id, amount::text, currency, metadata FROM ${schema}.orders ORDER BY created_at DESC LIMIT 1`);
+  const [paid = '', closed = ''] = [uuidv7(), uuidv7()];
+  const rows = [paid, closed].map((id) => rehearsalOf(id, like));
+  const values = ['order', 'line', 'attempt'].map((what) => JSON.stringify(rows.map((row) => row[what])));
+  await tx.query(insertSql(schema, true), values);
+  const change = `UPDATE ${schema}.orders SET version = 2`;
+  await tx.query(`${change}, status = 'PAID', paid_at = now() WHERE id = $1`, [paid]);
+  await tx.query(`${change}, status = 'CLOSED', closing_reason = 'expired', closed_at = now() WHERE id = $1`, [closed]);
+  // The name marks it as what a COMMIT of ours does.
+  await tx.query('SET CONSTRAINTS ALL IMMEDIATE -- order_timeout_commits');
+}
+
+function rehearsalOf(id: string, like: object | undefined): Record<string, object> {
+  const defaults = { merchant_id: 'default', amount: '1', currency: 'EUR', metadata: null };
+  const rest = { auto_close: true, grace_ms: 0, offsets: '{}', fingerprint: '', cause: 'operator', key: id };
+  const order = { ...defaults, ...like, ...rest, id, window_ms: 3_600_000, scope: id, event_id: id, event: {} };
+  const line = { order_id: id, line_no: 1, sku: id, quantity: 1, unit_amount: '1' };
+  const attempt = { order_id: id, provider: id, reference: id, merchant_account: '', may_be_unknown: false };
+  return { order, line, attempt: { ...attempt, status: 'OPEN', amount: order.amount, currency: order.currency } };
 }

@@ -1,6 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
 import { reservedOrderIds } from '../../inventory';
+import { CALL_LIMIT } from '../../payments';
 import { timeoutExists, undecidedTimeouts, type TimeoutScope } from '../../timeouts';
 import {
   PAYMENT_RECONCILIATION,
@@ -80,15 +81,17 @@ export function findFailingProviders(
 ): Promise<(Waiting & { readonly provider: string })[]> {
   return ownQuery(
     dataSource,
-    // The timeout has the last reason of one provider, and the evidence of an attempt the first one of its own.
+    // The timeout has the last reason of one provider, and the evidence of an attempt the first one of its own. What a
+    // provider itself says comes before our limit of calls, which an outage uses up as well.
     `SELECT a.provider, count(DISTINCT t.key)::int AS count,
-            COALESCE(min(t.last_error) FILTER (WHERE starts_with(t.last_error, a.provider || ' ')),
+            COALESCE(min(t.last_error) FILTER (WHERE starts_with(t.last_error, a.provider || ' ') AND t.last_error NOT LIKE '%' || $2),
+                     min(t.last_error) FILTER (WHERE starts_with(t.last_error, a.provider || ' ')),
                      min(a.evidence ->> 'reason')) AS reason,
             max(extract(epoch FROM now() - t.asked_since))::float8 AS seconds
        FROM ${undecidedTimeouts(schema, `'${ORDER_PAYMENT}'`)} t
        JOIN ${schema}.payment_attempt a ON a.order_id = t.key AND a.status = 'UNKNOWN'
       WHERE t.asked_since >= t.due_at AND t.asked_since <= now() - $1 * interval '1 second' GROUP BY a.provider ORDER BY a.provider`,
-    [seconds],
+    [seconds, CALL_LIMIT],
   );
 }
 

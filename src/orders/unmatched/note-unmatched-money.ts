@@ -194,7 +194,7 @@ export class NoteUnmatchedMoney {
   ): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts, handled } = await this.store.samePayments(tx, payments);
-    const gone = purpose === 'revival' ? [] : handled;
+    const gone = purpose === 'revival' ? [] : handled.filter(({ isUncertain }) => !isUncertain);
     const held = gone.filter(({ fate }) => fate === 'settled' || (fate === 'booked' && purpose === 'automatic refund'));
     const isGone = (payment: PaymentAttempt): boolean =>
       gone.some((one) => one.fate === 'refunded' && isSameAttempt(one, payment)) ||

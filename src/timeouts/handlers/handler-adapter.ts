@@ -3,6 +3,7 @@ import { type EntityManager, type QueryRunner } from 'typeorm';
 import {
   isFromDatabase,
   isSchemaUnusable,
+  isTriggerBroken,
   cancel,
   hangUp,
   interceptQueries,
@@ -56,7 +57,7 @@ export class HandlerAdapter {
       this.refusals.worked(due);
       return outcomes;
     } catch (error) {
-      if (isSchemaUnusable(error)) this.refusals.failed(due, error);
+      if (isSchemaUnusable(error) || isTriggerBroken(error)) this.refusals.failed(due, error);
       throw isFromDatabase(error) ? error : new HandlerFailure(error);
     }
   }

@@ -93,6 +93,46 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('database-refuses-writes', whole)).toBeUndefined();
   });
 
+  it.each([
+    ['order_line', 'INSERT'],
+    ['order_history', 'INSERT'],
+    ['payment_attempt', 'INSERT'],
+    ['orders', `UPDATE OF status ON order_timeout.orders FOR EACH ROW WHEN (NEW.status = 'PAID')`],
+  ])('29. a trigger of %s that copies our rows to a table which lacks a column of ours', async (table, event) => {
+    const when = event.includes(' ON ') ? event : `${event} ON order_timeout.${table} FOR EACH ROW`;
+    await inSession(
+      database.url,
+      'CREATE TABLE public.copy (at timestamptz)',
+      `CREATE FUNCTION public.write_copy() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO public.copy SELECT now(), NEW.*; RETURN NULL; END $$`,
+      `CREATE TRIGGER copy AFTER ${when} EXECUTE FUNCTION public.write_copy()`,
+    );
+    const broken = await examine(database.url);
+    await inSession(database.url, 'DROP FUNCTION public.write_copy CASCADE', 'DROP TABLE public.copy');
+    expect(find('database-refuses-writes', broken)?.seen).toContain('INSERT has more expressions than target columns');
+  });
+
+  it('nothing in a constraint of the shop that its newest order satisfies, and says if it could not write one', async () => {
+    await database.dataSource.query(
+      `INSERT INTO order_timeout.orders (id, merchant_id, amount, currency, expires_at, fingerprint)
+       VALUES ('SHOP-1', 'books', 500, 'USD', now(), '')`,
+    );
+    const constraint = (rule: string) =>
+      database.dataSource.query(`ALTER TABLE order_timeout.orders ADD CONSTRAINT shops ${rule}`);
+    const remove = () => database.dataSource.query('ALTER TABLE order_timeout.orders DROP CONSTRAINT shops');
+    await constraint(`CHECK (merchant_id = 'books' AND amount >= 500 AND currency = 'USD')`);
+    const content = await examine(database.url);
+    await remove();
+    await constraint(`CHECK (id LIKE 'SHOP-%')`);
+    const unable = await examine(database.url);
+    await remove();
+    await database.dataSource.query(`DELETE FROM order_timeout.orders WHERE id = 'SHOP-1'`);
+    for (const report of [content, unable]) expect(find('database-refuses-writes', report)).toBeUndefined();
+    const skipped = ({ unchecked }: DoctorReport): string[] => unchecked.map(({ what }) => what);
+    expect(skipped(content)).not.toContain('an order like the newest');
+    expect(skipped(unable)).toContain('an order like the newest');
+  });
+
   it('28. a schema that is gone, without telling to run an empty one', async () => {
     const { findings } = await examine(database.url, { DATABASE_SCHEMA: 'elsewhere' });
     const found = findings.map(({ id }) => id);

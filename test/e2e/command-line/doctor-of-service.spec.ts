@@ -135,16 +135,18 @@ describe('the doctor finds beside a service', () => {
     await until(async () => (await olderInstances()).length === 0, 30_000);
   });
 
-  it('35. deliveries to a webhook that is down', async () => {
+  it('35. deliveries to a webhook that is down, and orders that a trigger of somebody else refuses', async () => {
     const retried = `now() - interval '5 minutes', now() + interval '1 hour', 'pending'`;
     await service.database.dataSource
-      .query(`INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at, state, attempts, last_error) VALUES
-      ('webhook.crm', 'e-1', 3, ${retried}, 4, 'connect ECONNREFUSED'), ('order.payment', 'o-1', 4, ${retried}, 4, 'status 503'),
-      ('webhook.erp', 'e-2', 5, now(), now() + interval '1 hour', 'pending', 1, 'status 500')`);
+      .query(`INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at, state, attempts, last_error, asked_since) VALUES
+      ('webhook.crm', 'e-1', 3, ${retried}, 4, 'connect ECONNREFUSED', NULL), ('order.payment', 'o-1', 4, ${retried}, 4, 'status 503', now()),
+      ('order.payment', 'o-2', 4, ${retried}, 0, 'no partition of relation "audit"', NULL),
+      ('webhook.erp', 'e-2', 5, now(), now() + interval '1 hour', 'pending', 1, 'status 500', NULL)`);
     const failing = (await runJson<DoctorReport>(service.environment, 'doctor')).findings.filter(
       ({ id }) => id === 'timeouts-failing',
     );
     expect(failing).toMatchObject([
+      { seen: expect.stringMatching(/^1 timeouts of order.payment .* for 3\d\d s: no partition/) as string },
       {
         severity: 'warning',
         seen: expect.stringMatching(/^1 timeouts of webhook.crm .* for 3\d\d s: .*REFUSED/) as string,

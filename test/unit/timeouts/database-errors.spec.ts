@@ -92,6 +92,12 @@ describe('our schema', () => {
       ...(['breaks a constraint of what it writes', true, '23514'] as const),
       'SQL statement "INSERT INTO audit.log VALUES (now())"\nPL/pgSQL function audit.write() line 3 at SQL statement',
     ],
+    [
+      ...(['copies our row to a table that lacks a column of it', true, '42601'] as const),
+      'PL/pgSQL function audit.write() line 3 at SQL statement',
+    ],
+    ['has no numbers left', true, '2200H', 'PL/pgSQL function audit.write() line 3 at SQL statement'],
+    ['waits for a lock', false, '55P03', 'PL/pgSQL function audit.write() line 3 at SQL statement'],
     ['is not there: the row breaks a constraint', false, '23514', undefined],
     ['refuses the row', false, 'P0001', 'PL/pgSQL function audit.check() line 3 at RAISE'],
     ['refuses the row, and says that it breaks a constraint', false, '23514', 'PL/pgSQL function f() line 3 at RAISE'],
