@@ -223,6 +223,11 @@ export class ContestedRows {
     return (await tx.query<Row[]>(rowsSql(this.database).chargedBack, nameParameters(payments))).map(toKey);
   }
 
+  /** Those of which a person has paid back the excess that a report had stated. Nothing counts that as gone. */
+  async excessPaidBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
+    return (await tx.query<Row[]>(rowsSql(this.database).excessPaidBack, nameParameters(payments))).map(toKey);
+  }
+
   /** Confirmed money that no order has booked, and that names one of these orders or of their attempts, whatever its account. */
   async confirmedOf(tx: EntityManager, orderIds: readonly string[]): Promise<readonly WaitingMoney[]> {
     return tx.query<WaitingMoney[]>(rowsSql(this.database).confirmed, [orderIds]);
@@ -272,6 +277,10 @@ const rowsSql = statements((schema) => {
     chargedBack: `
       SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account
         FROM ${named}, ${chargebacksOf(schema, 'n', 'n.transaction', 'n.account')} p`,
+    excessPaidBack: `
+      SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}
+       WHERE EXISTS (SELECT 1 FROM ${table} p
+                      WHERE ${isNamed} AND p.reason = 'overpaid' AND p.handling = 'settled' AND p.source = 'report')`,
     // A second payment under one reference has a row under its transaction id. The account may be known to one side only.
     settledClaims: `
       SELECT n.order_id AS id FROM ${named} GROUP BY n.order_id HAVING bool_and(EXISTS (

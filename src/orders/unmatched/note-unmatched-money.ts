@@ -173,13 +173,15 @@ export class NoteUnmatchedMoney {
 
   /**
    * The payments that must not be refunded automatically, because a person must not refund them here either, because an
-   * order had them, too, before it was erased or purged, or because the buyer's bank takes or took them back.
+   * order had them, too, before it was erased or purged, because the buyer's bank takes or took them back, or because a
+   * person has paid a part back.
    */
   async unrefundable(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const disputed = await this.disputed(tx, payments, 'automatic refund');
     const chargedBack = await this.store.contested.chargedBack(tx, payments);
-    return payments.filter((one) => disputed.includes(one) || chargedBack.some((key) => isSameRow(key, one)));
+    const returned = [...chargedBack, ...(await this.store.contested.excessPaidBack(tx, payments))];
+    return payments.filter((one) => disputed.includes(one) || returned.some((key) => isSameRow(key, one)));
   }
 
   /**

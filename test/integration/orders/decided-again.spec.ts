@@ -136,6 +136,15 @@ describe('money that is decided about again:', () => {
       expect(await openRowsOf('g-')).toEqual([]);
     });
 
+    it('is not refunded with the rest of a report that its provider confirms as surplus', async () => {
+      const orderId = await placedWith(['gg-1', 'gg-2']);
+      await desk.report(orderId, 'gg-1', 150);
+      expect(await desk.settle('gg-1', 'overpaid')).toBe('settled');
+      await desk.confirm(orderId, 'gg-2', 100);
+      await desk.confirm(orderId, 'gg-1', 150);
+      expect(await openRowsOf('gg-')).toEqual(['gg-1 surplus 150 kept']);
+    });
+
     it('is refunded at once if the policy says so, and not later', async () => {
       const orderId = await placedWith(['h-1', 'h-2']);
       await tell('h-1', 40, 30);

@@ -228,8 +228,8 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'orders/unmatched/note-unmatched-money.ts',
-        'disputed.includes(one) || chargedBack.some((key) => isSameRow(key, one))',
-        'disputed.includes(one) || (chargedBack.length < 0 && isSameRow(one, one))',
+        'const returned = [...chargedBack,',
+        'const returned = [...chargedBack.slice(0, 0),',
       ),
       patch(LATE, 'return takenBack.length > 0 ? wanted :', 'return takenBack.length < 0 ? wanted :'),
       patch(REFUNDS, 'if (asked.isTakenBack && !asked.isConfirmed) return TAKEN_BACK;', ''),
