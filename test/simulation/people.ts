@@ -45,11 +45,13 @@ export class People {
   }
 }
 
+/** In the host's own session, so nobody repeats it. */
 function deliverStock(stage: Stage): Promise<unknown> {
-  return stage.ask('stock arrives', (_orders, app) => {
+  const deliver = (_orders: unknown, app: INestApplicationContext): Promise<unknown> => {
     const { manager } = app.get(Database).dataSource;
     return app.get(Inventory).setStock(manager, 'A', stage.habits.stock);
-  });
+  };
+  return stage.ask('stock arrives', deliver, false);
 }
 
 /** The back end of a shop, and its buyers. */
