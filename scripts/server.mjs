@@ -1,6 +1,7 @@
 // node scripts/server.mjs NAME [OPTIONS]: one throw-away server in the foreground, for a program that stops and kills it.
 // stack/supervisor.mjs has the protocol. Each takes --directory D, else it makes a folder and removes it in the end.
 //   postgres
+//   forgetful-postgres   in memory where there is room; loses everything when it is killed
 //   replicated   a primary and its synchronous standby; kill-primary, stop-primary, promote … instead of start and kill
 //   rabbitmq     --profile plain|plugin --port P --management-port M --prometheus-port P --max-message-size BYTES
 //   redis        --appendfsync everysec|always
@@ -33,14 +34,29 @@ import { obeyLines, serveThrowAway, tell } from './stack/supervisor.mjs';
 /** @typedef {{ spec: ServerSpec, access: Record<string, unknown> }} Served  `access`: told with every "ready" */
 /** @typedef {(place: Place, obtain: Obtain, options: Options) => Promise<Served>} Prepare */
 
-/** @type {Prepare} */
-async function postgres(place, obtain) {
+/** @param {Record<string, string | number>} settings @returns {Prepare} */
+const postgres = (settings) => async (place, obtain) => {
   const spec = await postgresServer({
-    ...{ ...place, installation: await obtainPostgres(obtain), password: passwords(place.home).postgres },
+    ...{ ...place, installation: await obtainPostgres(obtain), password: passwords(place.home).postgres, settings },
     ...{ name: 'throw-away', logFile: join(place.directory, 'postgres.log'), signal: obtain.signal },
   });
   return { spec, access: { databaseUrl: spec.access.url } };
+};
+
+/** @type {Prepare} */
+async function forgetfulPostgres(place, obtain, options) {
+  // A socket of the file system takes less time than the network. Its path may be 107 bytes long.
+  const socket = place.directory.length < 90 ? place.directory : '';
+  const served = await postgres({ ...forgetful, unix_socket_directories: socket })(place, obtain, options);
+  return { ...served, access: { ...served.access, socket } };
 }
+
+/** Nothing survives, and nothing happens in the background. */
+const forgetful = {
+  ...{ fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', wal_level: 'minimal', max_wal_senders: 0 },
+  ...{ autovacuum: 'off', jit: 'off', bgwriter_lru_maxpages: 0, checkpoint_timeout: '1d', max_wal_size: '1GB' },
+  ...{ shared_buffers: '64MB', dynamic_shared_memory_type: 'mmap' },
+};
 
 /** @type {Prepare} */
 async function rabbitmq(place, obtain, options) {
@@ -121,7 +137,11 @@ async function serveReplicated(place, obtain, signal) {
 }
 
 /** @type {Record<string, Prepare>} */
-const all = { postgres, rabbitmq, redis, pgbouncer, prometheus };
+const all = {
+  postgres: postgres({}),
+  'forgetful-postgres': forgetfulPostgres,
+  ...{ rabbitmq, redis, pgbouncer, prometheus },
+};
 const values = [
   'directory',
   'profile',
@@ -139,7 +159,7 @@ await main(async ({ args: [name = '', ...args], signal }) => {
     throw new SetupError('USAGE', `there is no server ${name}`, {
       remedy: `${Object.keys(all).join(', ')}, replicated`,
     });
-  const place = await throwAwayPlace(options.directory);
+  const place = await throwAwayPlace(options.directory, { inMemory: name === 'forgetful-postgres' });
   const obtain = { home: place.home, shared: Boolean(place.user), signal };
   if (!prepare) return serveReplicated(place, obtain, signal);
   const { spec, access } = await showProgress(`preparing a throw-away ${name}`, (note) =>

@@ -50,9 +50,6 @@ const builtOnServers = async (signal) => prepareRun(['rabbitmq-plain', 'postgres
 /** @type {Prepare} */
 const onServers = async (signal) => prepareRun(['rabbitmq-plain', 'postgres'], { signal, builds: [] });
 
-/** @type {Prepare} */
-const onPostgres = async (signal) => prepareRun(['postgres'], { signal, builds: [] });
-
 /** What the program starts is the build. @type {Prepare} */
 const scenarioServers = async (signal) => ({ ...(await builtOnServers(signal)), SCENARIOS_BUILT: 'yes' });
 
@@ -140,7 +137,7 @@ const suites = {
     takes: '5 min',
     options: '--worlds N  --seed N  --seconds N  --workers N  --trace people|all  --weakness all|NAME',
     nightly: ['--worlds', '1000000', '--seconds', '3600'],
-    run: program('test/simulation/main.ts', onPostgres),
+    run: program('test/simulation/main.ts'),
   },
   mutation: {
     about: 'changes of the decisions that no unit test notices',

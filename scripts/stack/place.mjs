@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -257,11 +258,13 @@ function noFreeBlock() {
  * Folder, ports and user of a throw-away server.
  *
  * @param {string | undefined} wanted  a folder; without it one is made, and removed at the end
+ * @param {{ inMemory?: boolean }} [options]  where there is room
  * @returns {Promise<{ home: string, user: ServerUser | undefined, directory: string, basePort: number }>}
  */
-export async function throwAwayPlace(wanted) {
+export async function throwAwayPlace(wanted, { inMemory = false } = {}) {
   const { home, user } = serverHome();
-  const directory = wanted ? resolve(wanted) : temporaryFolder(home);
+  const parent = (inMemory && memoryFolder()) || openFolder(join(home, 'throw-away'));
+  const directory = wanted ? resolve(wanted) : temporaryFolder(parent);
   if (!isPlainPath(directory)) {
     throw new SetupError('BAD_DIRECTORY', `${directory}: only plain letters, digits and ._+-/ in the path`, {
       remedy: 'name another --directory',
@@ -271,9 +274,22 @@ export async function throwAwayPlace(wanted) {
   return { home, user, directory, basePort: await reserveFreeBlock(directory) };
 }
 
-/** @param {string} home */
-function temporaryFolder(home) {
-  const parent = openFolder(join(home, 'throw-away'));
+const memory = '/dev/shm';
+const roomBytes = 2 ** 30;
+
+/** @returns {string | undefined} a folder in the memory of a Linux that has room for a small database */
+function memoryFolder() {
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    return bavail * bsize < roomBytes ? undefined : ownFolder(join(memory, `order-timeout-${process.getuid?.()}`));
+  } catch {
+    // None, or not for us.
+    return undefined;
+  }
+}
+
+/** @param {string} parent */
+function temporaryFolder(parent) {
   removeAbandoned(parent);
   const directory = mkdtempSync(join(parent, `${process.pid}-`));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));

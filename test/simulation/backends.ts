@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { type Socket } from 'node:net';
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import { withoutDraws } from './virtual-time';
 
 /** What pg keeps of a connection, and does with it. */
@@ -35,6 +35,9 @@ interface Parameter {
 /** As after a login. What is prepared stays, and is planned anew, as if it had been prepared then. */
 const LIKE_NEW = 'ROLLBACK; CLOSE ALL; RESET ALL; SELECT pg_advisory_unlock_all(); DISCARD SEQUENCES; DISCARD PLANS';
 
+/** Environment variable: the folder of the server's socket, for the processes that play. */
+export const SOCKET = 'SIMULATION_SOCKET';
+
 /** So many are there before the first world. */
 const FIRST = 8;
 
@@ -66,7 +69,7 @@ export class Backends {
   ) {}
 
   static async open(url: string): Promise<Backends> {
-    const monitor = new Client({ connectionString: url });
+    const monitor = new Client(loginOf(url));
     await original.connect.call(monitor);
     const backends = new Backends(url, monitor);
     while (backends.free.length < FIRST) backends.free.push(await Backend.start(url));
@@ -132,7 +135,7 @@ class Backend {
   private constructor(private readonly client: Client) {}
 
   static async start(url: string): Promise<Backend> {
-    const client = new Client({ connectionString: url, options: '-c DateStyle=ISO' });
+    const client = new Client({ ...loginOf(url), options: '-c DateStyle=ISO' });
     const backend = new Backend(client);
     const { connection } = client as unknown as Connected;
     connection.on('parameterStatus', (one: Parameter) => backend.parameters.push(one));
@@ -266,4 +269,11 @@ function adopt(client: Connected, lease: Lease): void {
     connection._ending = true;
     void lease.end();
   };
+}
+
+function loginOf(url: string): ClientConfig {
+  const socket = process.env[SOCKET];
+  if (socket === undefined || socket === '') return { connectionString: url };
+  const { username, password, port, pathname } = new URL(url);
+  return { host: socket, port: Number(port), user: username, password, database: pathname.slice(1) };
 }

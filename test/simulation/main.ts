@@ -1,7 +1,9 @@
+import { OwnServer } from '../support/servers/own-server';
 import { Players } from './players';
 import { shrink } from './shrink';
 import { readSimulationOptions, type SimulationOptions } from './simulation-options';
 import { WEAKNESSES, type Weakness } from './weaknesses';
+import { SOCKET } from './backends';
 import { type Story } from './world';
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
@@ -9,7 +11,22 @@ const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 async function main(): Promise<number> {
   const options = readSimulationOptions(process.argv.slice(2), Date.now());
   say(`seed ${options.seed}; the same worlds again: --seed ${options.seed}`);
-  if (options.weaknesses.length === 0) return playOurs(options);
+  const server = process.env.DATABASE_URL === undefined ? await openServer() : undefined;
+  try {
+    return await (options.weaknesses.length === 0 ? playOurs(options) : playWeaker(options));
+  } finally {
+    await server?.close();
+  }
+}
+
+/** A PostgreSQL for these worlds alone, which players find in the environment. */
+async function openServer(): Promise<OwnServer> {
+  const server = await OwnServer.openServer('forgetful-postgres');
+  Object.assign(process.env, { DATABASE_URL: server.text('databaseUrl'), [SOCKET]: server.text('socket') });
+  return server;
+}
+
+async function playWeaker(options: SimulationOptions): Promise<number> {
   let missed = 0;
   say('| weakness | worlds | seed | what is wrong |\n|---|---|---|---|');
   for (const weakness of WEAKNESSES.filter(({ name }) => options.weaknesses.includes(name)))

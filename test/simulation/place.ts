@@ -21,6 +21,7 @@ const SETTINGS = [
   'synchronous_commit = off',
   "deadlock_timeout = '5ms'",
   'jit = off',
+  'plan_cache_mode = force_generic_plan',
   'track_counts = off',
   'track_activities = off',
   'update_process_title = off',
