@@ -1,5 +1,6 @@
 import { type ClaimFact } from '../support/checks/money-checks';
 import { claimsSql, Records } from '../support/checks/records';
+import { WIRE } from './clerk';
 import { type Kernel } from './kernel';
 
 /** An order as it was when it was purged. */
@@ -56,7 +57,8 @@ const ORDERS = `(SELECT id, amount, status FROM order_timeout.orders
                  UNION ALL SELECT id, amount, status FROM sim.past_order)`;
 
 /** The first word of a provider about what was only reported is told to a person, also if its order is gone. */
-const CLAIMS = `${claimsSql('sim.past_attempt', ORDERS)} AND a.paid_source IS DISTINCT FROM 'report'`;
+const CLAIMS = `${claimsSql('sim.past_attempt', ORDERS)}
+  AND (a.paid_source IS DISTINCT FROM 'report' OR a.provider = '${WIRE}')`;
 
 export function recordsOf(kernel: Kernel): Records {
   return Records.on(<T>(sql: string) => kernel.query(sql) as Promise<T>);
