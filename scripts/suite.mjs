@@ -135,7 +135,7 @@ const suites = {
   simulation: {
     about: 'worlds of the whole service in virtual time, on PostgreSQL, with a simulated broker and bank',
     takes: '5 min',
-    options: '--worlds N  --seed N  --seconds N  --workers N  --trace people|all  --weakness all|NAME',
+    options: '--worlds N  --seed N  --seconds N  --workers N  --trace people|all  --weakness all|NAMES',
     nightly: ['--worlds', '1000000', '--seconds', '3600'],
     run: program('test/simulation/main.ts'),
   },

@@ -35,7 +35,7 @@ export class Clerk {
       const transfer = this.receive();
       stage.transfers.push(transfer);
       for (let times = stage.random.pick([3, 1], [1, 2]); times > 0; times--) await this.import(transfer);
-      if (stage.random.chance(0.5)) await this.correct(transfer);
+      if (stage.random.chance(0.7)) await this.correct(transfer);
     }
   }
 
@@ -51,7 +51,9 @@ export class Clerk {
   private async import(transfer: Transfer): Promise<void> {
     const { stage } = this;
     const { id, reference, amount, orderId: meant } = transfer;
-    const orderId = stage.random.chance(stage.habits.mistaken) ? `o${stage.random.between(1, this.orders)}` : meant;
+    // The last one is of nobody.
+    const other = `o${stage.random.between(1, this.orders + 1)}`;
+    const orderId = stage.random.chance(stage.habits.mistaken) ? other : meant;
     const payment = { orderId, provider: WIRE, reference, transactionId: id, amount, currency: CURRENCY };
     const result = await stage.ask(`the clerk imports ${id} for ${orderId}`, (orders) => orders.markPaid(payment));
     const isFirst = stage.transfers.every((one) => one === transfer || !one.toldFor.has(orderId));

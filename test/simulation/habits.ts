@@ -31,8 +31,9 @@ export interface Habits {
   readonly registers: Weights<'before' | 'late' | 'never'>;
   /** Of attempts, the share that is registered before the buyer gets them, and again when he does. */
   readonly heldBack: number;
-  /** Of attempts, the share that the bank hears of only later. */
+  /** Of attempts, the share that the bank hears of only later, and of those that begin when the deadline is near, or over. */
   readonly slow: number;
+  readonly lingering: number;
   /** How often a buyer pays one attempt, and how much. */
   readonly pays: Weights<number>;
   readonly amounts: Weights<bigint>;
@@ -71,7 +72,8 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
     ),
     heldBack: share(),
     slow: share(),
-    pays: swarm.draw<Weights<number>>([[1, 0], [4, 1]], [1, [[1, 1], [1, 2]]]),
+    lingering: share(),
+    pays: swarm.draw<Weights<number>>([[2, 0], [3, 1]], [1, [[1, 1], [1, 2]]]),
     amounts: swarm.draw<Weights<bigint>>([[1, PRICE]],
       [1, [[3, PRICE], [1, PRICE / 2n], [1, 2n * PRICE]]],
       [1, [[1, PRICE], [2, PRICE / 2n]]],

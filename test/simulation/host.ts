@@ -56,12 +56,21 @@ export class Host {
     return undefined;
   }
 
-  /** Reads an order and its stock for an update, and is slow. */
-  async hold(orderId: string): Promise<void> {
+  /** Reads orders and their stock for an update, and is slow. */
+  async hold(orders: number): Promise<void> {
     const { stage } = this;
-    await stage.pause(5, 50);
+    for (let times = stage.random.between(1, 4); times > 0; times--) {
+      await stage.pause(5, 50);
+      await this.holdOne(`o${stage.random.between(1, orders)}`);
+    }
+  }
+
+  /** Or those whose deadline is near, as a job of the host that reminds buyers. */
+  private async holdOne(orderId: string): Promise<void> {
+    const { stage } = this;
+    const which = stage.random.chance(0.5) ? 'id = $1' : "(id = $1 OR expires_at < now() + interval '10 seconds')";
     const work = async (tx: EntityManager): Promise<void> => {
-      await tx.query('SELECT 1 FROM order_timeout.orders WHERE id = $1 FOR UPDATE', [orderId]);
+      await tx.query(`SELECT 1 FROM order_timeout.orders WHERE ${which} FOR UPDATE`, [orderId]);
       if (stage.random.chance(0.5)) await tx.query('SELECT 1 FROM order_timeout.inventory FOR UPDATE');
       stage.kernel.say(`a host holds ${orderId}`);
       await stage.pause(1, 40);

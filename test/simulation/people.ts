@@ -32,7 +32,7 @@ export class People {
     for (let number = 1; number <= orders; number++) stage.send(() => shop.sell(`o${number}`));
     if (stage.habits.operators) stage.send(() => new Operator(stage, this.bank, orders).work());
     if (stage.habits.transfers) stage.send(() => new Clerk(stage, orders).work());
-    if (stage.habits.held) stage.send(() => new Host(stage, this.bank).hold(`o${stage.random.between(1, orders)}`));
+    if (stage.habits.held) stage.send(() => new Host(stage, this.bank).hold(orders));
   }
 
   /** When much is forgotten: what was said is said again, and references are used again. */
@@ -112,6 +112,7 @@ class Shop {
     const { stage, bank } = this;
     const { random, habits } = stage;
     await stage.pause(0, random.pick([3, 0], [1, 10]));
+    if (random.chance(habits.lingering)) await stage.pause(20, 90);
     const registers = random.pick(...habits.registers);
     if (registers === 'before' && bank.expires && random.chance(habits.heldBack)) {
       if (!(await this.register(orderId, link, { handedOver: false }))) return;

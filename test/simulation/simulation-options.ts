@@ -55,6 +55,8 @@ function weaknessesOf(given: string | undefined): string[] {
   if (given === undefined) return [];
   const names = WEAKNESSES.map(({ name }) => name);
   if (given === 'all') return names;
-  if (!names.includes(given)) throw new Error(`--weakness must be all or one of ${names.join(', ')} (got ${given})`);
-  return [given];
+  const wanted = given.split(',');
+  if (!wanted.every((name) => names.includes(name)))
+    throw new Error(`--weakness must be all, or some of ${names.join(', ')} (got ${given})`);
+  return wanted;
 }
