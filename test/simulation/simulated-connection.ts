@@ -87,6 +87,8 @@ export class SimulatedChannel extends EventEmitter {
   private isScheduled = false;
   private tags = 0;
   private limit = Infinity;
+  /** What is on its way to the consumers. */
+  private readonly arriving: (() => void)[] = [];
   private readonly unacked = new Map<
     number,
     { readonly consumer: Consumer | undefined; readonly queue: Queue; readonly message: Message }
@@ -252,9 +254,11 @@ export class SimulatedChannel extends EventEmitter {
 
   deliver(consumer: Consumer, message: Message): void {
     const delivery = this.handedOut(consumer.queue, message, consumer);
-    this.connection.step(`gets ${message.routingKey}`, () => {
+    this.arriving.push(() => {
       if (this.isOpen && this.consumers.has(consumer.tag)) consumer.deliver(delivery);
     });
+    // Deliveries do not overtake each other on a channel.
+    this.connection.step(`gets a message of ${consumer.queue.name}`, () => this.arriving.shift()?.());
   }
 
   private handedOut(queue: Queue, message: Message, consumer: Consumer | undefined): unknown {
