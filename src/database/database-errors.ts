@@ -14,8 +14,14 @@ const AWAY_STATES = /^(08|25006|53|57P|58|XX00[0-2])/;
  */
 const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '42P10'];
 
+/**
+ * What a trigger fails with whatever the row is: a broken constraint of what it writes (as without this month's partition), a
+ * table or column that is not as it was, numbers that have ended, and what its server cannot do. Others refuse the row.
+ */
+const TRIGGER_STATES = /^(23|42|0A)|^2200H$/;
+
 /** A line for each function that ran, in each language of PostgreSQL: "PL/pgSQL function audit() line 3 at SQL statement". */
-const IN_FUNCTION = /\bPL\/.*/;
+const IN_FUNCTION = /^.*\bPL\/.*$/m;
 
 /** Whatever its code, this ends a session or refuses a new one. */
 const FATAL = ['FATAL', 'PANIC'];
@@ -152,16 +158,15 @@ export function isSchemaUnusable(error: unknown): boolean {
 }
 
 /**
- * True when a trigger that somebody has added to our tables fails, as when what it writes to lacks the partition of this
- * month, or a column of ours. Mostly it refuses whatever we write, but it may refuse one row only, so others are tried. One
- * that refuses a row by RAISE works.
+ * True when a trigger that somebody has added to our tables fails. Mostly it refuses whatever we write, but it may refuse one
+ * row only, so others are tried. One that refuses a row by RAISE works.
  */
 export function isTriggerBroken(error: unknown): boolean {
-  if (isContention(error) || isDatabaseUnavailable(error) || !isOfOurs(error)) return false;
-  return chain(error).some(({ where }) => {
+  const isIts = ({ code, where }: ErrorLike): boolean => {
     const [innermost = 'RAISE'] = IN_FUNCTION.exec(String(where)) ?? [];
-    return !innermost.endsWith('RAISE');
-  });
+    return TRIGGER_STATES.test(String(code)) && !/\bRAISE\b/.test(innermost);
+  };
+  return chain(error).some(isIts) && isOfOurs(error);
 }
 
 /** Whether the statement names our tables, or is a COMMIT of ours, at which a deferred trigger runs. */

@@ -27,7 +27,7 @@ import {
 } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { HELD_MONEY_REASONS, unmatchedFromAttempt, type UnmatchedReason } from '../../src/orders/model/unmatched-money';
-import { isHandled, isOthersToo, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
+import { isHandled, isOthersToo, isSettledBefore, wasElsewhere, wasHadBy } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -45,7 +45,7 @@ export class Claims {
   ): 'ours' | 'settled' | 'refused' | 'repeated' {
     const { store, wiring } = this.world;
     const isKnown = !booking.wasBooked && isHandled(same.handled, money);
-    if (isKnown && order.isErased && same.handled.some(({ orderId }) => orderId === order.id)) return 'repeated';
+    if (isKnown && order.isErased && wasHadBy(order.id, same.handled, money)) return 'repeated';
     const isSettled = wiring.booksSettled && isKnown && isSettledBefore(same.handled, money);
     if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);

@@ -1,4 +1,4 @@
-import { type AttemptFinding, waitForProviders } from '../../src/orders/model/findings';
+import { type AttemptFinding, waitForOthers, waitForProviders } from '../../src/orders/model/findings';
 import { isWorthAsking } from '../../src/orders/pay/reconcile-payments';
 import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { bookPayment, moneyOf } from './book-payment';
@@ -22,7 +22,8 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
       }
       const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, due);
       late.settle(order.id, by, { verified: !wait, isAsking: true });
-      return wait ? { type: 'retry', ...wait } : DONE;
+      const again = wait ?? waitForOthers(store.lock(order.id), due.answer, agenda.now, due);
+      return again ? { type: 'retry', ...again } : DONE;
     },
     ask(due, errand, answered) {
       queryAll(world, store.lock(due.key).attempts.filter(isWorthAsking), errand, answered);

@@ -95,9 +95,7 @@ const RELEASES = `
 const DEAD_ROWS = `
   SELECT relname AS "table", n_dead_tup::float8 AS dead, n_live_tup::float8 AS live,
          pg_total_relation_size(relid)::float8 AS bytes
-    FROM pg_stat_user_tables
-   WHERE schemaname = $1 AND COALESCE(GREATEST(last_autovacuum, last_vacuum), '-infinity') < now() - interval '5 minutes'
-   ORDER BY n_dead_tup DESC`;
+    FROM pg_stat_user_tables WHERE schemaname = $1 ORDER BY n_dead_tup DESC`;
 
 interface DeadRows {
   readonly table: string;

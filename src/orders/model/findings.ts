@@ -259,22 +259,47 @@ export function waitForProviders(
   now: Date,
   due: Asked,
 ): Wait | undefined {
-  const sinceMs = now.getTime() - due.dueAt.getTime();
   const waits = findings.flatMap((found): Wait[] => {
-    const { provider, reference, finding } = found;
+    const { finding } = found;
     const attempt = order.attempts.find((one) => isSameRow(one, found));
+    if (isConfirmed(attempt)) return [];
     const isReported = attempt !== undefined && isUnconfirmed(attempt);
     // Another process may have the provider. Nobody has that of a mere report, such as of cash, which a person may assign.
     const isUnasked = finding.type === 'NO_PROVIDER' && attempt !== undefined && hasRegistered(attempt);
     if (finding.type !== 'UNKNOWN' && !isUnasked && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
-    const wait = waitForFinding(finding, waitedMs(due, now), now);
-    const reason = `${provider} ${reference}: ${wait.reason}`;
-    if (attempt?.paidSource !== 'provider' || !wait.counted) return [{ ...wait, reason }];
-    // Another payment may have come after a confirmed one. Nothing else is left to decide, so nobody is called.
-    return isUnasked ? waitForLag(sinceMs, reason) : [];
+    return [named(found, waitForFinding(finding, waitedMs(due, now), now))];
   });
   const isHidden = isUnseen(order, findings);
-  return shortestOf([...waits, ...(isHidden ? waitForLag(sinceMs, 'the providers show no payment yet') : [])]);
+  return shortestOf([...waits, ...(isHidden ? waitForLag(now, due, 'the providers show no payment yet') : [])]);
+}
+
+/**
+ * Pure: the same for payments that their providers have confirmed, after which another may have come. Nothing else is left
+ * to decide about them, so nobody is called, and nothing else waits for it.
+ */
+export function waitForOthers(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  due: Asked,
+): Wait | undefined {
+  const waits = findings.flatMap((found): Wait[] => {
+    const { finding } = found;
+    if (!isConfirmed(order.attempts.find((one) => isSameRow(one, found)))) return [];
+    // Another process may have the provider.
+    if (finding.type === 'NO_PROVIDER') return waitForLag(now, due, finding.reason);
+    const wait = finding.type === 'UNKNOWN' ? waitForUnknown(finding, waitedMs(due, now)) : undefined;
+    return wait && !wait.counted ? [named(found, wait)] : [];
+  });
+  return shortestOf(waits);
+}
+
+function isConfirmed(attempt: PaymentAttempt | undefined): boolean {
+  return attempt?.paidSource === 'provider';
+}
+
+function named({ provider, reference }: AttemptFinding, wait: Wait): Wait {
+  return { ...wait, reason: `${provider} ${reference}: ${wait.reason}` };
 }
 
 /**
@@ -282,12 +307,15 @@ export function waitForProviders(
  * have no deadline, and one that is paid only by a report has nothing to wait for.
  */
 function isUnseen(order: LockedOrder, findings: readonly AttemptFinding[]): boolean {
-  const isDoubted =
-    isPaidByReports(order, order.attempts) && findings.some(({ finding }) => finding.type === 'UNCONFIRMED');
-  return isDoubted || (isUndecided(order.status) && order.attempts.some(canTakeMoney));
+  const reports = order.attempts.filter(isUnconfirmed);
+  const isDenied = (found: AttemptFinding): boolean =>
+    found.finding.type === 'UNCONFIRMED' && reports.some((one) => isSameRow(one, found));
+  if (isPaidByReports(order, order.attempts) && findings.some(isDenied)) return true;
+  return isUndecided(order.status) && order.attempts.some(canTakeMoney);
 }
 
-function waitForLag(sinceMs: number, reason: string): Wait[] {
+function waitForLag(now: Date, { dueAt }: Asked, reason: string): Wait[] {
+  const sinceMs = now.getTime() - dueAt.getTime();
   if (sinceMs >= LONGEST_LAG_MS) return [];
   const afterMs = sinceMs < 10 * SECOND ? 5 * SECOND : sinceMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
   return [{ reason, counted: false, afterMs }];

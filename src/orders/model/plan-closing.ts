@@ -231,10 +231,9 @@ function isDoubtful(attempt: PaymentAttempt): boolean {
   return isUnconfirmed(attempt) || isIncomplete(attempt);
 }
 
-/** The provider has told of a payment that the order had, or of one that a person must look at. No other is to be seen. */
+/** The provider has told of a payment that the order had, or of one that a person has settled. No other is to be seen. */
 function isToldAgain(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): boolean {
-  const found = findingOf(attempt, findings);
-  return isIncomplete(attempt) && (found?.type === 'PAID' || (found?.type === 'UNKNOWN' && found.needsPerson === true));
+  return isIncomplete(attempt) && ['PAID', 'CLOSED'].some((type) => findingOf(attempt, findings)?.type === type);
 }
 
 function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {

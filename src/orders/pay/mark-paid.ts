@@ -12,9 +12,8 @@ import {
   type PaymentAttempt,
 } from '../model/order';
 import { type LockedOrderContext, applyStep, OrderTransaction, writeBooking } from '../sql/order-transaction';
-import { isHandled, isOthersToo, isSettledBefore } from '../sql/handled-payments';
+import { isHandled, isOthersToo, isSettledBefore, wasHadBy } from '../sql/handled-payments';
 import {
-  type HandledPayment,
   type SamePayments,
   unownedOf,
   vouchedBy,
@@ -68,7 +67,7 @@ export class ClaimPayment {
     const { locked, money, by } = claim;
     const { tx, order, now } = locked;
     const isKnown = !booking.wasBooked && isHandled(same.handled, money);
-    if (isKnown && isRepeatedFor(order, same.handled)) return 'repeated';
+    if (isKnown && order.isErased && wasHadBy(order.id, same.handled, money)) return 'repeated';
     const isSettled = isKnown && isSettledBefore(same.handled, money);
     if (isKnown && !isSettled) return 'refused';
     const decision = decideClaim(order, money, same, booking.wasBooked);
@@ -97,10 +96,6 @@ export class ClaimPayment {
     const handling = this.unmatched.handlingOf(reason, order);
     return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling, orderId }]);
   }
-}
-
-function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {
-  return isErased === true && handled.some(({ orderId }) => orderId === id);
 }
 
 /** Converts a report to money. @param now the payment time if the report has none. */
@@ -280,7 +275,7 @@ export class MarkPaid {
       case 'pay':
         return this.pay(report, booking.after);
       case 'insufficient':
-        await this.decideAnew(report);
+        if (booking.changed.length > 0) await this.decideAnew(report);
         await this.handleUnmatched(booking.after, report);
         return decision.reason;
       case 'already-paid':

@@ -12,7 +12,7 @@ import {
 import { present } from '../../errors';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { neededPayments } from '../model/decide-claim';
-import { type AttemptFinding, mayBeFollowed, waitForProviders } from '../model/findings';
+import { type AttemptFinding, mayBeFollowed, waitForOthers, waitForProviders } from '../model/findings';
 import { busyOutcome, allTimeouts, OWN_LIMITS, PAYMENT_RECONCILIATION } from '../model/order-timeouts';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import {
@@ -213,7 +213,9 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     await this.store.keepUnmatched(tx, deniedReports(current, due.answer, { now, traceparent: by.traceparent }));
     // What it has confirmed now may have made reports unneeded, which it has only looked up.
     const isNews = current.attempts.filter(isUnconfirmed).length < order.attempts.filter(isUnconfirmed).length;
-    return isNews && unneededReports(current, current.attempts).length > 0 ? CLOSE_REPORTED : DONE;
+    if (isNews && unneededReports(current, current.attempts).length > 0) return CLOSE_REPORTED;
+    const others = waitForOthers(current, due.answer, now, due);
+    return others ? { type: 'retry', ...others } : DONE;
   }
 }
 

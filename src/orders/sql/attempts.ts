@@ -278,9 +278,8 @@ const rowsSql = statements((schema) => {
       SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account
         FROM ${named}, ${chargebacksOf(schema, 'n', 'n.transaction', 'n.account')} p`,
     excessPaidBack: `
-      SELECT n.provider, n.reference, n.account AS merchant_account FROM ${named}
-       WHERE EXISTS (SELECT 1 FROM ${table} p
-                      WHERE ${isNamed} AND p.reason = 'overpaid' AND p.handling = 'settled' AND p.source = 'report')`,
+      SELECT DISTINCT n.provider, n.reference, n.account AS merchant_account FROM ${named} JOIN ${table} p ON ${isNamed}
+       WHERE p.reason = 'overpaid' AND p.handling = 'settled' AND p.source = 'report'`,
     // A second payment under one reference has a row under its transaction id. The account may be known to one side only.
     settledClaims: `
       SELECT n.order_id AS id FROM ${named} GROUP BY n.order_id HAVING bool_and(EXISTS (

@@ -86,6 +86,11 @@ export function isRepetition(
   return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
 }
 
+/** Whether this order had the payment before it was erased. */
+export function wasHadBy(orderId: string, handled: readonly HandledPayment[], money: Claimed): boolean {
+  return handled.some((one) => one.orderId === orderId && isMeant(one, money));
+}
+
 /** Whether an order had refunded this payment, or a part, before it was erased or purged. */
 export function wasRefunded(handled: readonly HandledPayment[], money: Claimed): boolean {
   return handled.some((one) => one.fate === 'refunded' && isMeant(one, money));

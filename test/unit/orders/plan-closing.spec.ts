@@ -107,6 +107,17 @@ describe('the plan of the first run', () => {
 });
 
 describe('the plan after a look-up', () => {
+  it.each<[string, Finding, object]>([
+    ['tells of the same payment', PART, { outcome: { type: 'done' }, transition: { to: 'CLOSED' }, returns: [{}] }],
+    ['tells of one that a person has settled', CLOSED, { outcome: { type: 'done' }, transition: { to: 'CLOSED' } }],
+    ['is silent', UNKNOWN, { outcome: { type: 'retry', counted: false }, returns: [] }],
+    ['must be looked at', { ...UNKNOWN, needsPerson: true }, { outcome: { type: 'retry', counted: true } }],
+    ['says that the buyer pays', IN_PROGRESS, { outcome: { type: 'retry', counted: false }, returns: [] }],
+  ])('refunds a part whose rest may come, unless the provider says more: it %s', (_, finding, expected) => {
+    const partly = { ...closing, attempts: [part] };
+    expect(plan(partly, [on(finding)], 'refund-and-close')).toMatchObject(expected);
+  });
+
   it('closes the order, and writes its attempts and what the providers said', () => {
     const { outcome, transition, after, writes } = plan(closing, [on(CLOSED)]);
     const said = { attempts: [{ provider: 'fake', reference: 'a-1', type: 'CLOSED', evidence: { proof: 'closed' } }] };
