@@ -233,7 +233,8 @@ function isDoubtful(attempt: PaymentAttempt): boolean {
 
 /** The provider has told of a payment that the order had, or of one that a person has settled. No other is to be seen. */
 function isToldAgain(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): boolean {
-  return isIncomplete(attempt) && ['PAID', 'CLOSED'].some((type) => findingOf(attempt, findings)?.type === type);
+  const found = findingOf(attempt, findings);
+  return isIncomplete(attempt) && found !== undefined && !isOpen(found);
 }
 
 function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
