@@ -16,9 +16,10 @@ const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000', '42883', '42704', '
 
 /**
  * What a trigger fails with whatever the row is: a broken constraint of what it writes (as without this month's partition), a
- * table or column that is not as it was, numbers that have ended, and what its server cannot do. Others refuse the row.
+ * table or column that is not as it was, numbers that have ended (22003: they outgrow their column), a subquery with several
+ * rows, and what its server cannot do. Others refuse the row.
  */
-const TRIGGER_STATES = /^(23|42|0A)|^2200H$/;
+const TRIGGER_STATES = /^(21|23|42|0A)|^22003$|^2200H$/;
 
 /** A line for each function that ran, in each language of PostgreSQL: "PL/pgSQL function audit() line 3 at SQL statement". */
 const IN_FUNCTION = /^.*\bPL\/.*$/m;
@@ -167,6 +168,11 @@ export function isTriggerBroken(error: unknown): boolean {
     return TRIGGER_STATES.test(String(code)) && !/\bRAISE\b/.test(innermost);
   };
   return chain(error).some(isIts) && isOfOurs(error);
+}
+
+/** True when a constraint refuses values, so that others may pass. A partition that is missing has the same code. */
+export function isOfValues(error: unknown): boolean {
+  return chain(error).some(({ code, routine }) => /^23/.test(String(code)) && routine !== 'ExecFindPartition');
 }
 
 /** Whether the statement names our tables, or is a COMMIT of ours, at which a deferred trigger runs. */

@@ -49,6 +49,7 @@ export {
   isOfRows,
   isLockTimeout,
   isLoginRefused,
+  isOfValues,
   isOutOfConnections,
   isReadOnly,
   isRetryableConflict,

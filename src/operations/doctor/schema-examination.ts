@@ -1,5 +1,13 @@
 import { type DataSource } from 'typeorm';
-import { isContention, isDatabaseUnavailable, isDiskFull, isReadOnly, isTriggerBroken, ownQuery } from '../../database';
+import {
+  isContention,
+  isDatabaseUnavailable,
+  isDiskFull,
+  isOfValues,
+  isReadOnly,
+  isTriggerBroken,
+  ownQuery,
+} from '../../database';
 import {
   findFailingProviders,
   findPieces,
@@ -134,9 +142,9 @@ export class SchemaExamination {
         const remedy = `Free space on the disk of the database server. The service then continues by itself (${where}).`;
         return this.notes.error('database-disk-full', `The database server has no disk space left: ${why}.`, remedy);
       }
-      // A constraint of the shop may refuse only what no real order has, such as this id.
-      if (!isTriggerBroken(error) && !isDatabaseUnavailable(error))
-        return this.notes.skip('an order like the newest', `the database refuses it: ${why}`);
+      // A constraint of the shop, also on what its triggers write, may refuse only what no real order has, such as this id.
+      const isProof = isDatabaseUnavailable(error) || (isTriggerBroken(error) && !isOfValues(error));
+      if (!isProof) return this.notes.skip('an order like the newest', `the database refuses it: ${why}`);
       this.notes.error(
         'database-refuses-writes',
         `The database refuses to write: ${why}.`,

@@ -96,6 +96,8 @@ describe('our schema', () => {
       ...(['copies our row to a table that lacks a column of it', true, '42601'] as const),
       'PL/pgSQL function audit.write() line 3 at SQL statement',
     ],
+    ['counts beyond its column', true, '22003', 'PL/pgSQL function audit.write() line 3 at SQL statement'],
+    ['finds two rows where one was', true, '21000', 'PL/pgSQL function audit.write() line 3 at assignment'],
     ['has no numbers left', true, '2200H', 'PL/pgSQL function audit.write() line 3 at SQL statement'],
     ['refuses the row, and says so in Chinese', false, '23514', '在RAISE的第3行的PL/pgSQL函数f()'],
     ['cannot read a value of the row', false, '22P02', 'PL/pgSQL function f() line 3 at assignment'],
