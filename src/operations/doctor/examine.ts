@@ -133,8 +133,10 @@ function letSpeak(error: unknown, why: string): string {
   if (name) return `Run as an administrator: ALTER DATABASE ${name} ALLOW_CONNECTIONS true;`;
   if (/certificate|SSL|TLS/i.test(why))
     return "Correct the server's certificate or its setting `ssl`, or `sslmode` and `sslrootcert` of DATABASE_URL";
+  if (/startup parameter/i.test(why))
+    return 'Take the parameter out of DATABASE_URL, or name it in ignore_startup_parameters of PgBouncer';
   if (isPoolerRefusing(error))
-    return 'PgBouncer answers, and refuses: correct its login at the server, max_client_conn, or pool_size, or the login of DATABASE_URL. Its log has the reason';
+    return 'PgBouncer answers, and refuses: correct its login or database at the server, max_client_conn, or pool_size, or the login or database of DATABASE_URL. Its log has the reason';
   return 'Start it, or correct DATABASE_URL';
 }
 

@@ -123,12 +123,14 @@ export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
 /**
  * Pure: whether only a report linked this payment to this other order, which never registered its reference. The attempt
  * goes with the payment that a person assigns, because it belongs to one order. Not if its order has another payment under
- * the reference, as of a customer who pays each order under one number: with another id, or another amount.
+ * the reference, as of a customer who pays each order under one number: with another id, or another amount. A
+ * payment that the provider has confirmed is that of the attempt with its reference, unless it is named by its id.
  */
 export function isMisreported(holder: PaymentAttempt, money: Money): boolean {
   const isOnlyReported = isUnconfirmed(holder) && !hasRegistered(holder);
   const isOther = areTwoPayments(holder, money) || differs(holder, money);
-  return isOnlyReported && money.source === 'report' && isSameAttempt(holder, money) && !isOther;
+  const isById = money.source === 'report' || money.reference === money.transactionId;
+  return isOnlyReported && isById && isSameAttempt(holder, money) && !isOther;
 }
 
 /** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */

@@ -366,6 +366,20 @@ describe('a payment that was reported for the wrong order', () => {
     expect(await rowsOf('card', 'first wire')).not.toContainEqual(expect.stringMatching(/surplus 100 kept/));
   });
 
+  it.each([
+    ['pays', 50, 'PAID'],
+    ['is a part of', 100, 'PENDING'],
+  ])('is assigned though it is the second under a reference, and %s the wrong order', async (how, amount, status) => {
+    const [first, second] = [`${how} first`, `${how} second`];
+    const right = await desk.placed({ amount: 100, lines, attempt: desk.attempt(how) });
+    const wrong = await desk.placed({ amount, lines: [{ sku: 'apple', quantity: 1, unitAmount: amount }] });
+    await tell(how, first, 50);
+    await report(wrong, second, 50);
+    await tell(how, second, 50);
+    expect(await desk.assign(second, right, 'attempt-mismatch')).toBe('paid');
+    expect([await desk.statusOf(right), await holds(wrong)]).toEqual(['PAID', [status]]);
+  });
+
   it('stays where it is once the provider has confirmed it there, or the wrong order registered it', async () => {
     const [right, confirmed, registered] = [
       await placed(),
