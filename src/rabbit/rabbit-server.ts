@@ -187,7 +187,8 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       return { type: 'park', park: { code: 'UNKNOWN_COMMAND', reason } };
     }
     if (body === undefined) return { type: 'park', park: { code: 'INVALID_JSON', reason: 'the body is not JSON' } };
-    const context = new RabbitContext([delivery, pattern]);
+    const pause = (ms: number): Promise<void> => this.slots.lend(() => this.deps.clock.sleep(ms));
+    const context = new RabbitContext([delivery, pattern, pause]);
     const destination = this.deps.client.names.commands;
     const attributes = messagingAttributes('process', { destination, messageId: context.messageId });
     const span = { kind: 'consumer', attributes, parent: context.traceparent } as const;
@@ -252,7 +253,7 @@ function markMethods(className: string, prototype: Record<string, object>): void
 }
 
 /** What a handler can learn about its message, by `@Ctx()`. The strategy acknowledges it, not the handler. */
-export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
+export class RabbitContext extends BaseRpcContext<[Delivery, string, (ms: number) => Promise<void>]> {
   /** The routing key of the message. */
   get pattern(): string {
     return this.args[1];
@@ -276,6 +277,11 @@ export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
   get traceparent(): string | undefined {
     const value = this.args[0].headers['traceparent'];
     return typeof value === 'string' ? value : undefined;
+  }
+
+  /** Waits, while commands of others run in the place of this one. Those with its key do not. */
+  pause(ms: number): Promise<void> {
+    return this.args[2](ms);
   }
 }
 
@@ -342,15 +348,33 @@ class Slots {
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.free -= 1;
+    await this.take();
     try {
       return await work();
     } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.free += 1;
+      this.give();
     }
+  }
+
+  /** Called by work: others may run until this has ended. */
+  async lend(wait: () => Promise<void>): Promise<void> {
+    this.give();
+    try {
+      await wait();
+    } finally {
+      await this.take();
+    }
+  }
+
+  private async take(): Promise<void> {
+    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.free -= 1;
+  }
+
+  private give(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.free += 1;
   }
 }
 

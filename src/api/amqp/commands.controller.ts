@@ -8,7 +8,6 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
-import { CLOCK, type Clock } from '../../clock';
 import { RABBIT_TRANSPORT, RabbitContext } from '../../rabbit';
 import {
   type Cancellation,
@@ -49,7 +48,8 @@ type Result = { readonly outcome: string; readonly code?: string };
 
 /**
  * Another instance may still be placing the order of this command, because the broker spreads the commands of one
- * sender over all instances. Placing takes milliseconds.
+ * sender over all instances. Placing takes milliseconds. More than 16 such commands a second would keep all others waiting,
+ * so they wait aside.
  */
 const PATIENCE_MS = 1_000;
 
@@ -97,7 +97,6 @@ export class OrderCommandsController {
   constructor(
     private readonly orders: Orders,
     private readonly placing: PlaceCommand,
-    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @EventPattern<string>('order.placed', RABBIT_TRANSPORT)
@@ -110,7 +109,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(COMMAND_SCHEMAS['payment.attempted'])) attempt: OrderAttempt,
     @Ctx() context: RabbitContext,
   ): Promise<Answer> {
-    return this.act(attempt.orderId, () => this.orders.registerAttempt(attempt, { by: senderOf(context) }));
+    return this.act(attempt.orderId, context, () => this.orders.registerAttempt(attempt, { by: senderOf(context) }));
   }
 
   /** Money is never refused: a payment that fits no order becomes an unmatched payment. */
@@ -120,7 +119,7 @@ export class OrderCommandsController {
     @Ctx() context: RabbitContext,
   ): Promise<MarkPaidResult> {
     // Wait for the order first: money for an unknown order stays unmatched, and the paid order would be closed.
-    if (!(await this.orders.get(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
+    if (!(await this.orders.get(payment.orderId))) await context.pause(PATIENCE_MS);
     return this.orders.markPaid(payment, { by: senderOf(context) });
   }
 
@@ -129,7 +128,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(COMMAND_SCHEMAS['order.extended'])) deadline: NewDeadline,
     @Ctx() context: RabbitContext,
   ): Promise<Answer> {
-    return this.act(deadline.orderId, () => this.orders.extendDeadline(deadline, { by: senderOf(context) }));
+    return this.act(deadline.orderId, context, () => this.orders.extendDeadline(deadline, { by: senderOf(context) }));
   }
 
   @EventPattern<string>('order.cancelled', RABBIT_TRANSPORT)
@@ -137,16 +136,17 @@ export class OrderCommandsController {
     @Payload(new InputPipe(COMMAND_SCHEMAS['order.cancelled'])) command: Cancellation,
     @Ctx() context: RabbitContext,
   ): Promise<Answer> {
-    return this.act(command.orderId, () => this.orders.cancel(command, { by: senderOf(context) }));
+    return this.act(command.orderId, context, () => this.orders.cancel(command, { by: senderOf(context) }));
   }
 
   private async act<T extends Result>(
     orderId: string,
+    context: RabbitContext,
     execute: () => Promise<T>,
   ): Promise<Exclude<T, { outcome: 'rejected' }>> {
     const first = await execute();
     const isUnknown = first.code === 'ORDER_NOT_FOUND';
-    if (isUnknown) await this.clock.sleep(PATIENCE_MS);
+    if (isUnknown) await context.pause(PATIENCE_MS);
     return accepted(orderId, isUnknown ? await execute() : first);
   }
 }
