@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { SystemClock } from '../../clock';
 import {
   isContention,
   isDatabaseUnavailable,
@@ -28,7 +29,7 @@ import {
   rehearseWrite,
 } from '../../timeouts';
 import { capitalized, type DoctorLimits, type Notes } from './notes';
-import { noteReadOnly } from './server-examination';
+import { noteLockers, noteReadOnly } from './server-examination';
 
 /** A migration of this release, or one that only the schema knows. */
 export interface MigrationFact {
@@ -45,6 +46,9 @@ interface SchemaDependencies {
   assertMigrated(): Promise<void>;
   migrations(): Promise<readonly MigrationFact[]>;
 }
+
+/** Writing two orders takes some 50 ms. */
+const QUICK_MS = 500;
 
 export class SchemaExamination {
   constructor(
@@ -131,26 +135,32 @@ export class SchemaExamination {
 
   private async writing(): Promise<void> {
     const { dataSource, schema } = this.deps;
-    const written = rehearseWrite(dataSource, schema, (tx) => rehearseOrder(tx, schema));
-    await written.catch(async (error: unknown) => {
-      // Who is in the way is told with the locks of the server.
-      if (isContention(error)) return;
-      const why = sentenceOf(error);
-      const where = 'docs/runbook.md, "The database is unavailable"';
-      if (isReadOnly(error) && (await noteReadOnly(dataSource, this.notes))) return;
-      if (isDiskFull(error)) {
-        const remedy = `Free space on the disk of the database server. The service then continues by itself (${where}).`;
-        return this.notes.error('database-disk-full', `The database server has no disk space left: ${why}.`, remedy);
-      }
-      // A constraint of the shop, also on what its triggers write, may refuse only what no real order has, such as this id.
-      const isProof = isDatabaseUnavailable(error) || (isTriggerBroken(error) && !isOfValues(error));
-      if (!isProof) return this.notes.skip('an order like the newest', `the database refuses it: ${why}`);
-      this.notes.error(
-        'database-refuses-writes',
-        `The database refuses to write: ${why}.`,
-        `Remove the cause (${where}).`,
-      );
-    });
+    const written = rehearseWrite(dataSource, schema, (tx) => rehearseOrder(tx, schema)).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    const isQuick = await Promise.race([written.then(() => true), new SystemClock().sleep(QUICK_MS)]);
+    // Who is in its way, such as who has locked what a trigger writes to, shows only while it waits.
+    if (!isQuick) await noteLockers(this.deps, this.notes, 10);
+    const failed = await written;
+    if (failed) await this.refused(failed.error);
+  }
+
+  private async refused(error: unknown): Promise<void> {
+    // Who is in the way has been told.
+    if (isContention(error)) return;
+    const why = sentenceOf(error);
+    const where = 'docs/runbook.md, "The database is unavailable"';
+    if (isReadOnly(error) && (await noteReadOnly(this.deps.dataSource, this.notes))) return;
+    if (isDiskFull(error)) {
+      const remedy = `Free space on the disk of the database server. The service then continues by itself (${where}).`;
+      return this.notes.error('database-disk-full', `The database server has no disk space left: ${why}.`, remedy);
+    }
+    // A constraint of the shop, also on what its triggers write, may refuse only what no real order has, such as this id.
+    const isProof = isDatabaseUnavailable(error) || (isTriggerBroken(error) && !isOfValues(error));
+    if (!isProof) return this.notes.skip('an order like the newest', `the database refuses it: ${why}`);
+    const remedy = `Remove the cause (${where}).`;
+    this.notes.error('database-refuses-writes', `The database refuses to write: ${why}.`, remedy);
   }
 
   private async pauses(): Promise<void> {

@@ -118,7 +118,7 @@ export class ServerExamination {
     await notes.examine('primaries', () => this.primaries());
     await notes.examine('standby', () => this.standby());
     await notes.examine('transactions', () => this.transactions());
-    await notes.examine('locks', () => this.locks());
+    await notes.examine('locks', () => noteLockers(this.deps, notes));
     await notes.examine('connections', () => this.connections());
     await notes.examine('dead rows', () => this.deadRows());
     await notes.examine('releases', () => this.releases());
@@ -226,33 +226,6 @@ export class ServerExamination {
     else this.notes.warning('old-transaction', `${seen}.`, remedy);
   }
 
-  /** What is held for a moment, as by a vacuum or by the service, blocks nobody. The service waits for rows at times only. */
-  private async locks(): Promise<void> {
-    const { schema } = this.deps;
-    const clock = new SystemClock();
-    const first = await this.query<Locker>(LOCKERS, [schema]);
-    const looks = [first];
-    while (first.length > 0 && looks.length <= LOOKS) {
-      await clock.sleep(LOOK_MS);
-      looks.push(await this.query<Locker>(LOCKERS, [schema]));
-    }
-    const blocking = new Set(looks.flat().flatMap(({ transaction, blocks }) => (blocks ? [transaction] : [])));
-    for (const one of looks.at(-1) ?? []) {
-      const isHeld = first.some(({ transaction, table }) => transaction === one.transaction && table === one.table);
-      if (isHeld && (one.table !== null || blocking.has(one.transaction))) this.blocker(one);
-    }
-  }
-
-  private blocker({ pid, table, mode, user, application, state, seconds }: Locker): void {
-    const held = table === null ? 'rows' : `${/^[AE]/.test(mode) ? 'an' : 'a'} ${mode} on ${this.deps.schema}.${table}`;
-    const since = seconds === null ? '' : `, ${state} for ${Math.round(seconds)} s`;
-    const who = `(pid ${pid}, user ${user}, application "${application}"${since})`;
-    const seen = `A session holds ${held}, for which others wait ${who}.`;
-    const remedy = `Look what it does, and end it, unless its wait_event is SyncRep: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
-    this.notes.error(table === null ? 'rows-locked' : 'table-locked', seen, remedy);
-    this.notes.withdraw('old-transaction', `(pid ${pid},`);
-  }
-
   private async connections(): Promise<void> {
     const { poolSize } = this.deps;
     const [row] = await this.query<{ who: string; usable: number; used: number }>(CONNECTIONS);
@@ -305,8 +278,8 @@ function corrected({ name, source, user, database }: BadSetting, value: string):
 /** The slowest statement of a quiet start takes a tenth of it. */
 const LEAST_LIMIT_MS = 1_000;
 
-/** After the first one. */
-const LOOKS = 10;
+/** After the first one: 4 s, because after a wait of 0.5 s the service hardly waits for a row for 2 s or more. */
+const LOOKS = 40;
 
 const LOOK_MS = 100;
 
@@ -324,6 +297,46 @@ interface Locker {
   readonly seconds: number | null;
   /** At that moment, others wait for what it holds. */
   readonly blocks: boolean;
+}
+
+/**
+ * What is held for a moment, as by a vacuum or by the service, blocks nobody. The service waits for rows at times only.
+ *
+ * @param most looks after the first one
+ */
+export async function noteLockers(
+  { dataSource, schema }: Pick<ServerDependencies, 'dataSource' | 'schema'>,
+  notes: Notes,
+  most = LOOKS,
+): Promise<void> {
+  const clock = new SystemClock();
+  const look = (): Promise<Locker[]> => ownQuery(dataSource, LOCKERS, [schema]);
+  const first = await look();
+  const isHeld = (one: Locker): boolean =>
+    first.some(({ transaction, table }) => transaction === one.transaction && table === one.table);
+  const looks = [first];
+  while (looks.at(-1)?.some(isHeld) && looks.length <= most) {
+    await clock.sleep(LOOK_MS);
+    looks.push(await look());
+  }
+  const blocking = new Set(looks.flat().flatMap(({ transaction, blocks }) => (blocks ? [transaction] : [])));
+  for (const one of looks.at(-1) ?? [])
+    if (isHeld(one) && (one.table !== null || blocking.has(one.transaction))) noteBlocker(one, schema, notes);
+}
+
+function noteBlocker(
+  { pid, table, mode, user, application, state, seconds }: Locker,
+  schema: string,
+  notes: Notes,
+): void {
+  const held = table === null ? 'rows' : `${/^[AE]/.test(mode) ? 'an' : 'a'} ${mode} on ${schema}.${table}`;
+  const since = seconds === null ? '' : `, ${state} for ${Math.round(seconds)} s`;
+  const who = `(pid ${pid}, user ${user}, application "${application}"${since})`;
+  const seen = `A session holds ${held}, for which others wait ${who}.`;
+  const remedy = `Look what it does, and end it, unless its wait_event is SyncRep: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
+  const finding = table === null ? 'rows-locked' : 'table-locked';
+  for (const earlier of [finding, 'old-transaction']) notes.withdraw(earlier, `(pid ${pid},`);
+  notes.error(finding, seen, remedy);
 }
 
 interface ReadOnlyFacts {

@@ -245,6 +245,25 @@ describe('the doctor finds, of the database server,', () => {
     expect(find('table-locked', await examine(database.url))).toBeUndefined();
   });
 
+  it('22. a session that keeps a table of the shop to which a trigger of ours writes', async () => {
+    await inSession(
+      database.url,
+      'CREATE TABLE public.log (id text)',
+      `CREATE FUNCTION public.write_log() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO public.log VALUES (NEW.id); RETURN NULL; END $$`,
+      `CREATE TRIGGER log AFTER INSERT ON order_timeout.orders FOR EACH ROW EXECUTE FUNCTION public.write_log()`,
+    );
+    const runner = database.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('LOCK TABLE public.log');
+    const [{ pid } = { pid: 0 }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as { pid: number }[];
+    const held = await examine(database.url);
+    await runner.rollbackTransaction();
+    await runner.release();
+    await inSession(database.url, 'DROP FUNCTION public.write_log CASCADE', 'DROP TABLE public.log');
+    expect(find('rows-locked', held)?.seen).toContain(`(pid ${pid},`);
+  });
+
   it('22. a session whose rows others wait for, once, and none of those that wait', async () => {
     await database.dataSource.query(`INSERT INTO order_timeout.engine_setting (name, value) VALUES ('held', '1')`);
     const sessions = ['psql', 'shop', 'nestjs-order-timeout'].map(
