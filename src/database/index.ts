@@ -39,6 +39,7 @@ export {
 } from './errors';
 export {
   retryWhileUnavailable,
+  isDatabaseAtFault,
   isDatabaseClosed,
   isDatabaseMissing,
   isDatabaseUnavailable,

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type RpcExceptionFilter } from '@nestjs/comm
 import { type Observable, throwError } from 'rxjs';
 import { z } from 'zod';
 import { type ParkReason, type Verdict, type RabbitContext } from '../../rabbit';
-import { isContention, isDatabaseUnavailable, isTriggerBroken } from '../../database';
+import { isContention, isDatabaseAtFault } from '../../database';
 import { CodedError } from '../../errors';
 import {
   fields,
@@ -23,7 +23,7 @@ export function judgeCommand(error: unknown, failures: number): Verdict {
   if (error instanceof RequestRejectedError) {
     return park({ code: error.rejection, reason: error.reason, details: error.details });
   }
-  if (isDatabaseUnavailable(error) || isContention(error) || isTriggerBroken(error)) return { type: 'again' };
+  if (isDatabaseAtFault(error) || isContention(error)) return { type: 'again' };
   return failures >= MAX_FAILURES
     ? park({ code: 'HANDLER_FAILED', reason: describe(error), isFault: true })
     : { type: 'redeliver' };

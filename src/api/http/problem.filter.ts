@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable, Logger, HttpException } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { uuidv7 } from 'uuidv7';
-import { isContention, isDatabaseUnavailable, isTriggerBroken } from '../../database';
+import { isContention, isDatabaseAtFault } from '../../database';
 import { type ApiRequest, headerOf, pathOf } from './caller';
 import { HttpProblem, type ProblemCode, PROBLEMS, RequestRejectedError } from '../input';
 
@@ -73,7 +73,7 @@ export function toProblem(error: unknown, request: Request): Answer {
   if (error instanceof RequestRejectedError) return answer(error.rejection, error.reason, {}, error.details);
   if (error instanceof HttpProblem) return answer(error.problem, error.detail, error.headers);
   if (error instanceof HttpException) return ofFramework(error, request);
-  if (isDatabaseUnavailable(error) || isTriggerBroken(error)) {
+  if (isDatabaseAtFault(error)) {
     const detail = 'the request may not have been carried out; repeat it';
     return answer('DATABASE_UNAVAILABLE', detail, { 'Retry-After': '5' });
   }

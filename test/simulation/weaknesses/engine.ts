@@ -106,8 +106,8 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
     patches: [
       patch(
         'database/database-errors.ts',
-        'return codesOf(error).some((code) => LOGIN_REFUSED.test(code));',
-        'return codesOf(error).some((code) => LOGIN_REFUSED.test(`-${code}`));',
+        'const isLoginRefused = hasCode(/^(28|3D)/);',
+        'const isLoginRefused = hasCode(/^-(28|3D)/);',
       ),
     ],
   },
@@ -122,10 +122,10 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
       ),
       patch(
         'database/database-errors.ts',
-        "codesOf(error).some((code) => code.startsWith('53'))",
-        "codesOf(error).includes('53300')",
+        'const isExhausted = hasCode(/^53/);',
+        'const isExhausted = hasCode(/^53300$/);',
       ),
-      patch('database/database-errors.ts', "const UNUSABLE_STATES = ['42501', ", 'const UNUSABLE_STATES = ['),
+      patch('database/database-errors.ts', 'const UNUSABLE_STATES = /^(42501|', 'const UNUSABLE_STATES = /^('),
     ],
   },
   {

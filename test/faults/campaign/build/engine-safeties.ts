@@ -53,9 +53,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   {
     name: 'locked-rows-are-to-blame',
     says: 'a lock that was not to be had counts as a failure of the order',
-    patches: [
-      patch('database/database-errors.js', "const LIMITS = ['55P03', '57014', '25P03'];", 'const LIMITS = [];'),
-    ],
+    patches: [patch('database/database-errors.js', 'const LIMITS = /^(55P03|57014|25P03)$/;', 'const LIMITS = /^-$/;')],
     kinds: ['lock-a-stock-row'],
     faults: 3,
     breaks: ['parked', 'late'],
