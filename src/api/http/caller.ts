@@ -172,48 +172,51 @@ export class MerchantScope {
   }
 }
 
-/** The keys of the HTTP API, as `name:sha256hex:scopes` or `name:sha256hex:scopes@merchants`. Only hashes are stored. */
-export class ApiKeys {
+/** Configured keys of one kind, `name:sha256hex:grants` or `name:sha256hex:grants@merchants`. Only hashes are stored. */
+class HashedKeys<Owner> {
   private readonly keys: readonly KeyEntry[];
 
   /** @throws InvalidOptionsError with every invalid entry, by its number and without its content. */
-  constructor(entries: readonly string[]) {
-    this.keys = readKeyEntries(entries, API_KEY);
+  protected constructor(
+    entries: readonly string[],
+    format: KeyFormat,
+    private readonly toOwner: (key: KeyEntry) => Owner,
+  ) {
+    const problems = findKeyProblems(entries, format);
+    if (problems.length > 0) throw new InvalidOptionsError(`${format.what}s`, problems);
+    this.keys = entries.map(toKey);
   }
 
-  /** The owner of this key. Undefined: nobody. */
-  find(presented: string): KeyHolder | undefined {
-    const found = findKey(this.keys, presented);
-    if (!found) return undefined;
-    const { name, scope, grants } = found;
-    return { name, scope, may: (wanted) => grants.has('*') || wanted.some((one) => grants.has(one)) };
-  }
-}
-
-/** The keys of the operator page, as `name:sha256hex:roles` or `name:sha256hex:roles@merchants`. Only hashes are stored. */
-export class OperatorKeys {
-  private readonly keys: readonly KeyEntry[];
-
-  /** @throws InvalidOptionsError with every invalid entry, by its number and without its content. */
-  constructor(entries: readonly string[]) {
-    this.keys = readKeyEntries(entries, OPERATOR_KEY);
-  }
-
-  /** Without keys, the page is closed. */
   get isEmpty(): boolean {
     return this.keys.length === 0;
   }
 
-  /** The owner of this key. Undefined: nobody. */
-  find(presented: string): Operator | undefined {
-    const found = findKey(this.keys, presented);
-    return found && toOperator(found);
+  /**
+   * The owner of this key. Undefined: nobody. Compares with all keys in constant time, so the duration reveals neither which
+   * key matches nor how much of it.
+   */
+  find(presented: string): Owner | undefined {
+    const hash = createHash('sha256').update(presented).digest();
+    return this.keys.filter((key) => timingSafeEqual(key.hash, hash)).map(this.toOwner)[0];
   }
 
   /** The owner with this name. Undefined: the key was removed. */
-  named(name: string): Operator | undefined {
-    const found = this.keys.find((key) => key.name === name);
-    return found && toOperator(found);
+  named(name: string): Owner | undefined {
+    return this.keys.filter((key) => key.name === name).map(this.toOwner)[0];
+  }
+}
+
+/** The keys of the HTTP API. Their grants are scopes. */
+export class ApiKeys extends HashedKeys<KeyHolder> {
+  constructor(entries: readonly string[]) {
+    super(entries, API_KEY, toHolder);
+  }
+}
+
+/** The keys of the operator page, which is closed without any. Their grants are roles. */
+export class OperatorKeys extends HashedKeys<Operator> {
+  constructor(entries: readonly string[]) {
+    super(entries, OPERATOR_KEY, toOperator);
   }
 }
 
@@ -235,6 +238,10 @@ const API_KEY: KeyFormat = { what: 'API key', grantsAre: 'scopes', grants: API_S
 /** Lists all problems of the entries. */
 export function findApiKeyProblems(entries: readonly string[]): string[] {
   return findKeyProblems(entries, API_KEY);
+}
+
+function toHolder({ name, scope, grants }: KeyEntry): KeyHolder {
+  return { name, scope, may: (wanted) => grants.has('*') || wanted.some((one) => grants.has(one)) };
 }
 
 /**
@@ -294,24 +301,6 @@ const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 const SHA256_HEX = /^[0-9a-f]{64}$/i;
 
-/**
- * Reads keys of the form `name:sha256hex:grants` or `name:sha256hex:grants@merchants`. Grants and merchant ids are joined
- * by `+`, which neither contains, and no grant contains `@`.
- *
- * @throws InvalidOptionsError with every invalid entry, by its number and without its content.
- */
-function readKeyEntries(entries: readonly string[], format: KeyFormat): readonly KeyEntry[] {
-  const problems = findKeyProblems(entries, format);
-  if (problems.length > 0) throw new InvalidOptionsError(`${format.what}s`, problems);
-  return entries.map(toKey);
-}
-
-/** Compares with all keys in constant time, so the duration reveals neither which key matches nor how much of it. */
-function findKey(keys: readonly KeyEntry[], presented: string): KeyEntry | undefined {
-  const hash = createHash('sha256').update(presented).digest();
-  return keys.filter((key) => timingSafeEqual(key.hash, hash))[0];
-}
-
 /** Lists all problems of the entries. */
 function findKeyProblems(entries: readonly string[], format: KeyFormat): string[] {
   const problems = entries.flatMap((entry, index) => problemsOf(entry, `${format.what} ${index + 1}`, format));
@@ -340,7 +329,7 @@ interface KeyParts {
   readonly merchants: readonly string[];
 }
 
-/** Grants and merchant ids may contain colons. */
+/** Grants and merchant ids may contain colons. They are joined by `+`, which neither contains, and no grant contains `@`. */
 function partsOf(entry: string): KeyParts {
   const [name = '', hash = '', ...rest] = entry.split(':');
   const [grants = '', ...ids] = rest.join(':').split('@');
