@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidOptionsError } from '../errors';
+import { InvalidOptionsError, withoutUndefined } from '../errors';
 
 /**
  * The port to one payment provider. An implementation serves all merchant accounts of that provider.
@@ -81,8 +81,18 @@ export interface UnknownOutcome {
   readonly evidence?: PaymentEvidence;
 }
 
-export function unknown(reason: string, more: Omit<Partial<UnknownOutcome>, 'type' | 'reason'> = {}): UnknownOutcome {
-  return { type: 'UNKNOWN', reason, ...more };
+/** @param more what is undefined in it stays absent */
+export function unknown(reason: string, more: UnknownDetails = {}): UnknownOutcome {
+  return { type: 'UNKNOWN', reason, ...withoutUndefined(more) };
+}
+
+type UnknownDetails = {
+  readonly [K in Exclude<keyof UnknownOutcome, 'type' | 'reason'>]?: UnknownOutcome[K] | undefined;
+};
+
+/** The answer may be forged, or is about something else. */
+export function untrusted(reason: string, evidence?: PaymentEvidence): UnknownOutcome {
+  return unknown(reason, { untrusted: true, evidence });
 }
 
 /** What the state after a close says about it. @param ifOpen the reason why an open payment makes it UNKNOWN */
@@ -221,6 +231,14 @@ export interface NotificationReply {
   /** @default 'text/plain' */
   readonly contentType?: string;
   readonly body: string;
+}
+
+export function ignored(reason: string): Notification {
+  return { type: 'IGNORED', reason };
+}
+
+export function rejected(reason: string): Notification {
+  return { type: 'REJECTED', reason };
 }
 
 /** Reads a provider's notifications. Verifies signature, age, and merchant. Never throws or calls the provider. */

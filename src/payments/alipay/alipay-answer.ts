@@ -9,6 +9,7 @@ import {
   type RefundRequest,
   closeOutcomeOf,
   unknown,
+  untrusted,
 } from '../payment-provider';
 
 /** An answer that Alipay signed. Its content is not interpreted yet. */
@@ -51,19 +52,13 @@ export function pick(
 function unrecognized(answer: AlipayAnswer): UnknownOutcome {
   const { method, code, subCode, fields } = answer;
   const said = [code, subCode, fields['sub_msg'] ?? fields['msg'], fields['trade_status']].filter(Boolean).join(' ');
-  return {
-    type: 'UNKNOWN',
-    reason: `${method} answered ${said}`,
-    // 20000 means that the whole service is unavailable. ACQ.SYSTEM_ERROR may concern only this trade.
-    ...(code === '20000' ? { outage: true } : {}),
-    evidence: evidenceOf(answer),
-  };
+  // 20000 means that the whole service is unavailable. ACQ.SYSTEM_ERROR may concern only this trade.
+  return unknown(`${method} answered ${said}`, { outage: code === '20000' || undefined, evidence: evidenceOf(answer) });
 }
 
 /** The answer is signed by Alipay, but belongs to another request. */
 export function mismatched(answer: AlipayAnswer, what: string): UnknownOutcome {
-  const reason = `${answer.method} answered about a different ${what}`;
-  return { type: 'UNKNOWN', reason, untrusted: true, evidence: evidenceOf(answer) };
+  return untrusted(`${answer.method} answered about a different ${what}`, evidenceOf(answer));
 }
 
 /** Currency of all amounts, unless the answer names another one. */
@@ -126,7 +121,7 @@ export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly 
 export function toRefusedClose(query: QueryOutcome): CloseOutcome {
   const why = `the close was refused because of the trade's state, but a query then said ${query.type}`;
   if (query.type !== 'NOT_FOUND') return closeOutcomeOf(query, why);
-  return unknown(why, query.evidence && { evidence: query.evidence });
+  return unknown(why, { evidence: query.evidence });
 }
 
 /** Repeating the refund with the same number brings the same refusal, so a person must act. */

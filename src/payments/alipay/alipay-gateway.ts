@@ -5,7 +5,7 @@ import { AlipaySdk } from 'alipay-sdk';
 import { CodedError, parseJson } from '../../errors';
 import { type Clock } from '../../clock';
 import { withDeadline } from '../resilience/resilient-provider';
-import { type UnknownOutcome, parseOptions } from '../payment-provider';
+import { type UnknownOutcome, parseOptions, unknown, untrusted } from '../payment-provider';
 import { type AlipayAnswer, toBeijingTime } from './alipay-answer';
 
 /** Alipay uses SHA256withRSA and requires keys of at least 2048 bits. */
@@ -163,8 +163,8 @@ export class AlipayGateway {
       const call = (): Promise<unknown> => this.sdk.exec(method, params, { validateSign: true });
       const result = await withDeadline(this.clock, this.options.timeoutMs, signal, call);
       if (result.type === 'value') return toAnswer(method, result.value);
-      if (result.type === 'aborted') return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
-      return { type: 'UNKNOWN', reason: `no answer within ${this.options.timeoutMs} ms`, outage: true };
+      if (result.type === 'aborted') return unknown('gave up waiting for the answer');
+      return unknown(`no answer within ${this.options.timeoutMs} ms`, { outage: true });
     } catch (error) {
       return toUnknown(method, error);
     }
@@ -186,13 +186,13 @@ function toAnswer(method: string, body: unknown): AlipayAnswer {
 /** Maps every error of the SDK to UNKNOWN, and tells outages from forged answers. */
 function toUnknown(method: string, error: unknown): UnknownOutcome {
   if (error instanceof UntrustedAnswerError) {
-    return { type: 'UNKNOWN', reason: `${method} is not trusted: ${error.message}`, untrusted: true };
+    return untrusted(`${method} is not trusted: ${error.message}`);
   }
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
   // Only connection failures have a cause. The SDK puts the HTTP status into the message.
   const status = Number(/status: (\d{3})/.exec(message)?.[1]);
   const isOutage = Number.isNaN(status) ? cause instanceof Error && !(cause instanceof SyntaxError) : status >= 500;
-  return { type: 'UNKNOWN', reason: `${method} got no usable answer: ${message}`, ...(isOutage && { outage: true }) };
+  return unknown(`${method} got no usable answer: ${message}`, { outage: isOutage || undefined });
 }
 
 /** The codes of an unsigned refusal. Shown to the operator, but not trusted. */

@@ -13,6 +13,9 @@ import {
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
+  ignored,
+  rejected,
+  unknown,
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
 import {
@@ -85,7 +88,7 @@ export class AlipayProvider implements PaymentProvider {
   async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
     const { attempt, refundNumber, amount, currency, reason } = refund;
     if (currency !== ALIPAY_CURRENCY || amount <= 0n) {
-      return { type: 'UNKNOWN', reason: `Alipay cannot refund ${amount} minor units of ${currency}` };
+      return unknown(`Alipay cannot refund ${amount} minor units of ${currency}`);
     }
     const trade = { ...attempt, tradeNo: refund.transactionId };
     const order = { out_request_no: refundNumber, refund_amount: toYuan(amount), refund_reason: reason };
@@ -106,10 +109,10 @@ export class AlipayProvider implements PaymentProvider {
   ): Promise<AlipayAnswer | UnknownOutcome> {
     const gateway = this.gateways.of(merchantAccount);
     if (!gateway) {
-      return { type: 'UNKNOWN', reason: `no Alipay merchant is configured for account "${merchantAccount ?? ''}"` };
+      return unknown(`no Alipay merchant is configured for account "${merchantAccount ?? ''}"`);
     }
     if (reference.length > MAX_REFERENCE_LENGTH) {
-      return { type: 'UNKNOWN', reason: `"${reference}" is too long for an out_trade_no (${MAX_REFERENCE_LENGTH})` };
+      return unknown(`"${reference}" is too long for an out_trade_no (${MAX_REFERENCE_LENGTH})`);
     }
     // Alipay's own number, if it is known, because a reference may have several payments.
     const subject: Subject = tradeNo === undefined ? ['out_trade_no', reference] : ['trade_no', tradeNo];
@@ -158,16 +161,16 @@ class AlipayNotifications implements NotificationReader {
   constructor(private readonly gateways: MerchantAccounts<AlipayGateway>) {}
 
   async read({ rawBody }: NotificationRequest): Promise<Notification> {
-    if (countParameters(rawBody) > MAX_PARAMETERS) return rejected(`it has more than ${MAX_PARAMETERS} parameters`);
+    if (countParameters(rawBody) > MAX_PARAMETERS) return distrusted(`it has more than ${MAX_PARAMETERS} parameters`);
     const params = parseForm(rawBody);
-    if (!params) return rejected('a parameter occurs twice');
+    if (!params) return distrusted('a parameter occurs twice');
     // Only RSA2 is accepted. The sender chooses this parameter and could ask for SHA-1.
-    if (params['sign_type'] !== 'RSA2') return rejected('it is not signed by RSA2');
+    if (params['sign_type'] !== 'RSA2') return distrusted('it is not signed by RSA2');
     const found = this.gateways.entries().find(([, gateway]) => gateway.appId === params['app_id']);
-    if (!found) return rejected('no configured merchant has its app_id');
+    if (!found) return distrusted('no configured merchant has its app_id');
     const [merchantAccount, gateway] = found;
-    if (!gateway.isSigned(params)) return rejected('its signature is wrong');
-    if (params['seller_id'] !== gateway.sellerId) return rejected("its seller_id is not the merchant's");
+    if (!gateway.isSigned(params)) return distrusted('its signature is wrong');
+    if (params['seller_id'] !== gateway.sellerId) return distrusted("its seller_id is not the merchant's");
     return interpret(params, merchantAccount);
   }
 
@@ -179,8 +182,8 @@ class AlipayNotifications implements NotificationReader {
 /** Interprets a verified notification. Unless it is clearly a payment, the payment is looked up. */
 function interpret(params: Params, merchantAccount: string): Notification {
   const { out_trade_no: reference, trade_status: status } = params;
-  if (!reference) return { type: 'IGNORED', reason: 'it names no trade' };
-  if (status === 'WAIT_BUYER_PAY') return { type: 'IGNORED', reason: 'the buyer has not paid yet' };
+  if (!reference) return ignored('it names no trade');
+  if (status === 'WAIT_BUYER_PAY') return ignored('the buyer has not paid yet');
   const evidence = pick(params, EVIDENCE_FIELDS);
   const isPaid = status === 'TRADE_SUCCESS' || status === 'TRADE_FINISHED';
   const isAmbiguous = Object.values(params).some((value) => AMBIGUOUS_VALUE.test(value));
@@ -211,6 +214,6 @@ function parseForm(body: Buffer): Params | undefined {
   return Object.keys(params).length === pairs.length ? params : undefined;
 }
 
-function rejected(why: string): Notification {
-  return { type: 'REJECTED', reason: `the notification is not trusted: ${why}` };
+function distrusted(why: string): Notification {
+  return rejected(`the notification is not trusted: ${why}`);
 }

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { z } from 'zod';
 import { parseJson } from '../../errors';
-import { type PaymentEvidence, type UnknownOutcome, type PaymentAttemptRef } from '../payment-provider';
+import { type PaymentEvidence, type UnknownOutcome, type PaymentAttemptRef, untrusted } from '../payment-provider';
 
 export const SIGNATURE_HEADERS = { signature: 'x-signature', timestamp: 'x-timestamp', nonce: 'x-nonce' } as const;
 
@@ -88,7 +88,7 @@ function findMismatch({ attempt, nonce }: HttpExchange, body: z.output<typeof ec
 }
 
 function unverified(answer: HttpAnswer, why: string): UnknownOutcome {
-  return { type: 'UNKNOWN', reason: `answer with status ${answer.status} is not trusted: ${why}`, untrusted: true };
+  return untrusted(`answer with status ${answer.status} is not trusted: ${why}`);
 }
 
 /** Connections are kept alive, because a handshake costs more than the request itself. */

@@ -89,8 +89,8 @@ export class HttpPaymentProvider implements PaymentProvider {
     try {
       return await this.sendAnew(exchange, signal);
     } catch (error) {
-      if (signal.aborted) return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
-      return { type: 'UNKNOWN', reason: `no answer: ${describe(error)}`, outage: true };
+      if (signal.aborted) return unknown('gave up waiting for the answer');
+      return unknown(`no answer: ${describe(error)}`, { outage: true });
     }
   }
 
@@ -111,10 +111,10 @@ export class HttpPaymentProvider implements PaymentProvider {
     const { merchantAccount, reference } = attempt;
     const secret = this.secretOf(merchantAccount);
     if (secret === undefined) {
-      return { type: 'UNKNOWN', reason: `no secret is configured for merchant account "${merchantAccount ?? ''}"` };
+      return unknown(`no secret is configured for merchant account "${merchantAccount ?? ''}"`);
     }
     if (!SENDABLE_REFERENCE.test(reference)) {
-      return { type: 'UNKNOWN', reason: `reference ${JSON.stringify(reference)} cannot be part of a URL` };
+      return unknown(`reference ${JSON.stringify(reference)} cannot be part of a URL`);
     }
     const url = new URL(`${this.options.baseUrl}/payments/${encodeURIComponent(reference)}${action}`);
     if (merchantAccount !== undefined) url.searchParams.set('merchantAccount', merchantAccount);
@@ -137,7 +137,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     const { status, headers, body } = response;
     const overload = this.overload(response);
     if (overload) return overload;
-    if (!body) return { type: 'UNKNOWN', reason: `answer is longer than ${maxBodyBytes} bytes` };
+    if (!body) return unknown(`answer is longer than ${maxBodyBytes} bytes`);
     const timestamp = headerOf(headers[SIGNATURE_HEADERS.timestamp]);
     const signature = headerOf(headers[SIGNATURE_HEADERS.signature]);
     return verifyAnswer(exchange, { status, timestamp, signature, body }, this.clock.now());
@@ -162,7 +162,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     const retryMs = retryAfterMs(headers['retry-after'] ?? null, this.clock.now());
     return unknown(
       status === 429 ? "the provider's rate limit was reached (429)" : `provider failed with status ${status}`,
-      { outage: status >= 500, ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) },
+      { outage: status >= 500, retryAfterMs: retryMs },
     );
   }
 }
@@ -297,5 +297,5 @@ function recognize<S extends z.ZodType>(
 
 function unrecognized({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
   const reason = `answer is not recognized: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
-  return { type: 'UNKNOWN', reason, evidence };
+  return unknown(reason, { evidence });
 }

@@ -1,7 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import Stripe from 'stripe';
 import { z } from 'zod';
-import { type NotFoundOutcome, type QueryOutcome, type UnknownOutcome, unknown } from '../payment-provider';
+import {
+  type NotFoundOutcome,
+  type PaymentEvidence,
+  type QueryOutcome,
+  type UnknownOutcome,
+  unknown,
+} from '../payment-provider';
 import {
   toIntentOutcome,
   toSessionOutcome,
@@ -55,14 +61,17 @@ export class StripeAccount {
 }
 
 /** NOT_FOUND if Stripe says so. Otherwise UNKNOWN with Stripe's message. */
-export function toMissing({ status, code, message, now }: StripeRefusal): NotFoundOutcome | UnknownOutcome {
+export function toMissing(refusal: StripeRefusal): NotFoundOutcome | UnknownOutcome {
+  const { status, code, message, now } = refusal;
   // "a similar object exists in live mode, but a test mode key was used": the object exists, but the key is wrong.
   const isElsewhere = /similar object exists/i.test(message);
-  if (status !== 404 || code !== 'resource_missing' || isElsewhere) {
-    return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };
-  }
+  if (status !== 404 || code !== 'resource_missing' || isElsewhere) return refusedBy(refusal);
   const evidence = { status, code };
   return now ? { type: 'NOT_FOUND', providerNow: now, evidence } : { type: 'NOT_FOUND', evidence };
+}
+
+export function refusedBy({ status, code, message }: StripeRefusal, evidence?: PaymentEvidence): UnknownOutcome {
+  return unknown(`Stripe refused with ${status} ${code}: ${message}`, { evidence });
 }
 
 /** stripe-node returns the parsed body with the response attached. */
@@ -102,7 +111,7 @@ function readResponse(response: Response): StripeReply {
   const status = lastResponse?.statusCode ?? 0;
   if (status === 200) return { type: 'ANSWERED', body };
   if (status >= 500) return serverError(status, headersOf(lastResponse?.headers));
-  return failed({ type: 'UNKNOWN', reason: `Stripe answered with status ${status} and neither a result nor an error` });
+  return failed(unknown(`Stripe answered with status ${status} and neither a result nor an error`));
 }
 
 function headersOf(headers: unknown): Record<string, unknown> {
@@ -110,7 +119,7 @@ function headersOf(headers: unknown): Record<string, unknown> {
 }
 
 function gaveUp(): StripeReply {
-  return failed({ type: 'UNKNOWN', reason: 'gave up waiting for an answer from Stripe' });
+  return failed(unknown('gave up waiting for an answer from Stripe'));
 }
 
 interface StripeAnswer {
@@ -164,18 +173,15 @@ const MAX_RETRY_AFTER_MS = 60_000;
 
 function readStripeError(error: unknown): StripeReply {
   const parsed = shape.safeParse(error);
-  if (!parsed.success) return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${String(error)}` });
+  if (!parsed.success) return failed(unknown(`the call to Stripe failed: ${String(error)}`));
   const { statusCode, type, message } = parsed.data;
   if (statusCode === undefined) return withoutStatus(parsed.data);
   if (statusCode >= 500) return serverError(statusCode, parsed.data.headers, message);
   if (statusCode === 429) return rateLimited(parsed.data);
   if (statusCode === 401 || statusCode === 403) return notAllowed(parsed.data);
-  if (statusCode === 409) return failed({ type: 'UNKNOWN', reason: `Stripe is busy with this payment: ${message}` });
+  if (statusCode === 409) return failed(unknown(`Stripe is busy with this payment: ${message}`));
   if (type === 'StripeIdempotencyError') {
-    const outcome = {
-      type: 'UNKNOWN',
-      reason: `the idempotency key was used for a different request: ${message}`,
-    } as const;
+    const outcome = unknown(`the idempotency key was used for a different request: ${message}`);
     return { type: 'FAILED', outcome, isStored: true, isReplayed: true };
   }
   return refused(statusCode, parsed.data);
@@ -184,7 +190,7 @@ function readStripeError(error: unknown): StripeReply {
 /** Stripe stores the first result of an idempotency key, even a 500. */
 function serverError(status: number, headers: Record<string, unknown>, message?: string): StripeFailure {
   const reason = `Stripe failed with status ${status}${message === undefined ? '' : `: ${message}`}`;
-  const outcome: UnknownOutcome = { type: 'UNKNOWN', reason, outage: true };
+  const outcome = unknown(reason, { outage: true });
   return { type: 'FAILED', outcome, isStored: true, isReplayed: isReplayed(headers) };
 }
 
@@ -195,7 +201,7 @@ function failed(outcome: UnknownOutcome): StripeFailure {
 function withoutStatus({ type, message, detail }: StripeErrorShape): StripeFailure {
   // stripe-node reports an answer that is not JSON as an API error. Usually it is the error page of a proxy.
   if (type !== 'StripeConnectionError' && type !== 'StripeAPIError') {
-    return failed({ type: 'UNKNOWN', reason: `the call to Stripe failed: ${message}` });
+    return failed(unknown(`the call to Stripe failed: ${message}`));
   }
   const why = causeOf(detail);
   return failed(unknown(`no answer from Stripe: ${message}${why ? ` (${why})` : ''}`, { outage: true }));
@@ -203,14 +209,13 @@ function withoutStatus({ type, message, detail }: StripeErrorShape): StripeFailu
 
 function rateLimited({ headers, message }: StripeErrorShape): StripeFailure {
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
-  const outcome = { type: 'UNKNOWN', reason: `Stripe's rate limit was reached: ${message}` } as const;
-  if (!(seconds >= 0)) return failed(outcome);
-  return failed({ ...outcome, retryAfterMs: Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) });
+  const wait = seconds >= 0 ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
+  return failed(unknown(`Stripe's rate limit was reached: ${message}`, { retryAfterMs: wait }));
 }
 
 function notAllowed({ statusCode, message }: StripeErrorShape): StripeFailure {
   const who = statusCode === 401 ? 'does not accept the secret key' : 'does not allow this for the secret key';
-  return failed({ type: 'UNKNOWN', reason: `Stripe ${who}, check the merchant's key and account: ${message}` });
+  return failed(unknown(`Stripe ${who}, check the merchant's key and account: ${message}`));
 }
 
 function refused(status: number, { code, message, headers }: StripeErrorShape): StripeReply {

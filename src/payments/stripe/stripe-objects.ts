@@ -5,6 +5,9 @@ import {
   type Notification,
   type RefundOutcome,
   type UnknownOutcome,
+  ignored,
+  unknown,
+  untrusted,
 } from '../payment-provider';
 
 /** An amount in the currency's smallest unit. Only safe integers are accepted, so it was not rounded. */
@@ -125,9 +128,9 @@ export function toIntentOutcome(intent: Intent): QueryOutcome {
   const { status } = intent;
   if (status === 'succeeded') return toSucceeded(intent, evidence);
   const type = Object.hasOwn(STATES, status) ? STATES[status] : undefined;
-  if (!type) return { type: 'UNKNOWN', reason: `unknown payment intent status "${status}"`, evidence };
+  if (!type) return unknown(`unknown payment intent status "${status}"`, { evidence });
   if (type === 'CLOSED' && intent.amount_received > 0n) {
-    return { type: 'UNKNOWN', reason: 'the payment intent is canceled but shows received money', evidence };
+    return unknown('the payment intent is canceled but shows received money', { evidence });
   }
   return { type, evidence };
 }
@@ -147,7 +150,7 @@ function intentEvidence({ id, status, amount_received, currency, latest_charge }
 function toSucceeded(intent: Intent, evidence: PaymentEvidence): QueryOutcome {
   const { latest_charge: charge, amount_received: amount, currency } = intent;
   if (typeof charge !== 'object' || charge === null || amount === 0n) {
-    return { type: 'UNKNOWN', reason: 'the payment intent succeeded but shows no charge or no amount', evidence };
+    return unknown('the payment intent succeeded but shows no charge or no amount', { evidence });
   }
   if (charge.refunded) return { type: 'REFUNDED', evidence };
   return { type: 'PAID', amount, currency, paidAt: charge.created, transactionId: charge.id, evidence };
@@ -160,13 +163,13 @@ function toSucceeded(intent: Intent, evidence: PaymentEvidence): QueryOutcome {
 export function toSessionOutcome(session: Session): QueryOutcome {
   const { mode, status, payment_status, payment_intent: intent } = session;
   if (mode !== 'payment')
-    return unknown(session, `the checkout session has mode "${mode}"; only "payment" is supported`);
-  if (typeof intent === 'string') return unknown(session, 'the payment intent of the checkout session is not expanded');
+    return unclear(session, `the checkout session has mode "${mode}"; only "payment" is supported`);
+  if (typeof intent === 'string') return unclear(session, 'the payment intent of the checkout session is not expanded');
   const evidence = sessionEvidence(session);
   if (intent) return withIntent(session, intent);
   if (status === 'open' && payment_status === 'unpaid') return { type: 'OPEN', evidence };
   if (status === 'expired' && payment_status === 'unpaid') return { type: 'CLOSED', evidence };
-  return unknown(session, `the checkout session is "${status}" and "${payment_status}", but has no payment intent`);
+  return unclear(session, `the checkout session is "${status}" and "${payment_status}", but has no payment intent`);
 }
 
 function withIntent(session: Session, intent: Intent): QueryOutcome {
@@ -176,10 +179,10 @@ function withIntent(session: Session, intent: Intent): QueryOutcome {
   if (paid.type === 'PAID') return { ...paid, transactionId: intent.id, evidence };
   if (paid.type !== 'OPEN' && paid.type !== 'CLOSED') return { ...paid, evidence };
   if (session.payment_status !== 'unpaid')
-    return unknown(session, 'the checkout session is paid, but its intent is not');
+    return unclear(session, 'the checkout session is paid, but its intent is not');
   const type = unpaidState(session.status, intent.status);
   if (type) return { type, evidence };
-  return unknown(session, `unknown state: checkout session "${session.status}" with payment intent "${intent.status}"`);
+  return unclear(session, `unknown state: checkout session "${session.status}" with payment intent "${intent.status}"`);
 }
 
 /** State of a session whose intent holds no money. Buyers can use that intent only through its session. */
@@ -196,8 +199,8 @@ function sessionEvidence({ id, status, payment_status }: Session): Record<string
   return { session: id, sessionStatus: status, paymentStatus: payment_status };
 }
 
-function unknown(session: Session, reason: string): QueryOutcome {
-  return { type: 'UNKNOWN', reason, evidence: sessionEvidence(session) };
+function unclear(session: Session, reason: string): QueryOutcome {
+  return unknown(reason, { evidence: sessionEvidence(session) });
 }
 
 /** Hosts set this in the metadata of intents that Checkout creates; see docs/stripe.md. */
@@ -308,10 +311,6 @@ function evidenceOf({ id, type, created }: StripeEvent): PaymentEvidence {
   return { event: id, eventType: type, eventCreated: created.toISOString() };
 }
 
-function ignored(reason: string): Notification {
-  return { type: 'IGNORED', reason };
-}
-
 export interface ExpectedRefund {
   readonly refundNumber: string;
   readonly amount: bigint;
@@ -337,7 +336,7 @@ export function toRefundOutcome(refund: Refund, expected: ExpectedRefund): Refun
     case 'canceled':
       return { type: 'REJECTED', reason: `refund ${refund.status}: ${refund.failure_reason ?? 'no reason'}`, evidence };
     default:
-      return { type: 'UNKNOWN', reason: `unknown refund status "${refund.status ?? 'null'}"`, evidence };
+      return unknown(`unknown refund status "${refund.status ?? 'null'}"`, { evidence });
   }
 }
 
@@ -378,9 +377,5 @@ export function recognize<T extends { readonly id: string; readonly livemode: bo
 /** The answer does not have the documented format. */
 export function unrecognized(error: z.ZodError): UnknownOutcome {
   const problems = error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).slice(0, 3);
-  return { type: 'UNKNOWN', reason: `Stripe's answer is not recognized: ${problems.join('; ')}` };
-}
-
-function untrusted(reason: string): UnknownOutcome {
-  return { type: 'UNKNOWN', reason, untrusted: true };
+  return unknown(`Stripe's answer is not recognized: ${problems.join('; ')}`);
 }

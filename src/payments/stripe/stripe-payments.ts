@@ -10,6 +10,7 @@ import {
 } from '../payment-provider';
 import {
   type IdempotencyKeys,
+  refusedBy,
   type StripeAccount,
   toMissing,
   type StripeRefusal,
@@ -209,7 +210,7 @@ export class StripeRefunds {
       stripe.refunds.list({ payment_intent, limit: PAGE_SIZE }),
     );
     if (reply.type === 'FAILED') return reply.outcome;
-    if (reply.type === 'REFUSED') return refusedToLook(reply);
+    if (reply.type === 'REFUSED') return refusedBy(reply);
     const parsed = refundList.safeParse(reply.body);
     if (!parsed.success) return unrecognized(parsed.error);
     const ours = parsed.data.data.find(({ metadata }) => metadata?.[REFUND_NUMBER] === refundNumber);
@@ -225,7 +226,7 @@ export class StripeRefunds {
   ): Promise<RefundOutcome> {
     const { code, message, status } = refusal;
     const evidence = { status, code };
-    if (!FINAL_REFUSALS.has(code)) return { ...refusedToLook(refusal), evidence };
+    if (!FINAL_REFUSALS.has(code)) return refusedBy(refusal, evidence);
     // A concurrent call with our number may have made it.
     const found = code === 'charge_already_refunded' ? await this.find(expected, signal) : undefined;
     return found ?? { type: 'REJECTED', reason: `Stripe refused the refund: ${code}: ${message}`, evidence };
@@ -233,11 +234,7 @@ export class StripeRefunds {
 }
 
 function nothingToRefund(why: string): UnknownOutcome {
-  return { type: 'UNKNOWN', reason: `nothing was refunded: ${why}` };
-}
-
-function refusedToLook({ status, code, message }: StripeRefusal): UnknownOutcome {
-  return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };
+  return unknown(`nothing was refunded: ${why}`);
 }
 
 function recognizeRefund(body: unknown): Found<Refund> | UnknownOutcome {

@@ -14,6 +14,8 @@ import {
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
+  ignored,
+  rejected,
   unknown,
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
@@ -90,9 +92,8 @@ export class StripeProvider implements PaymentProvider {
   }
 
   private deskOf({ merchantAccount }: PaymentAttemptRef): Desk | UnknownOutcome {
-    const account = merchantAccount ?? '';
-    const reason = `no Stripe merchant is configured for merchant account "${account}"`;
-    return this.desks.of(merchantAccount) ?? { type: 'UNKNOWN', reason };
+    const desk = this.desks.of(merchantAccount);
+    return desk ?? unknown(`no Stripe merchant is configured for merchant account "${merchantAccount ?? ''}"`);
   }
 }
 
@@ -192,14 +193,6 @@ function interpret(body: unknown, signers: readonly NamedMerchant[]): Notificati
 function named(event: StripeEvent, merchantAccount: string): Notification {
   const notification = toNotification(event);
   return 'reference' in notification ? { ...notification, merchantAccount } : notification;
-}
-
-function rejected(reason: string): Notification {
-  return { type: 'REJECTED', reason };
-}
-
-function ignored(reason: string): Notification {
-  return { type: 'IGNORED', reason };
 }
 
 /**

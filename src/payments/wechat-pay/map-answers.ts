@@ -10,6 +10,7 @@ import {
   type PaidOutcome,
   closeOutcomeOf,
   unknown,
+  untrusted,
 } from '../payment-provider';
 import { type WechatPayAnswer } from './wechat-pay-options';
 
@@ -63,7 +64,7 @@ function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOut
   const paid = state === 'SUCCESS' ? toPaid(transaction) : undefined;
   if (!paid) {
     const reason = `WeChat Pay's answer is not recognized: trade_state ${JSON.stringify(state.slice(0, 32))}`;
-    return { type: 'UNKNOWN', reason, evidence: { ...transaction } };
+    return unknown(reason, { evidence: { ...transaction } });
   }
   return paid.currency === attempt.currency ? paid : aboutAnother(`currency ${paid.currency}`, transaction);
 }
@@ -73,12 +74,11 @@ function refundedInPart(transaction: Transaction): UnknownOutcome {
   const reason =
     'WeChat Pay says REFUND: the payment was made, and some or all of it was refunded. Check in the merchant platform ' +
     'how much is left. Then report the order as paid, or refund the rest there and close the order manually';
-  return { type: 'UNKNOWN', reason, needsPerson: true, evidence: { ...transaction } };
+  return unknown(reason, { needsPerson: true, evidence: { ...transaction } });
 }
 
 function aboutAnother(what: string, transaction: Transaction): UnknownOutcome {
-  const reason = `answer is not trusted: it is about another payment (${what})`;
-  return { type: 'UNKNOWN', reason, untrusted: true, evidence: { ...transaction } };
+  return untrusted(`answer is not trusted: it is about another payment (${what})`, { ...transaction });
 }
 
 /**
@@ -140,8 +140,7 @@ export function toRefundOutcome(answer: WechatPayAnswer, request: RefundRequest)
   if (answer.verification.type === 'UNVERIFIED' || !refund) return inconclusive(answer);
   const mismatch = findRefundMismatch(refund, request);
   if (!mismatch) return toRefundState(refund);
-  const reason = `answer is not trusted: it is about another refund (${mismatch})`;
-  return { type: 'UNKNOWN', reason, untrusted: true, evidence: { ...refund } };
+  return untrusted(`answer is not trusted: it is about another refund (${mismatch})`, { ...refund });
 }
 
 /** Whether WeChat Pay refuses the refund for good, unless a refund with this number exists. */
@@ -177,7 +176,7 @@ function toRefundState(refund: Refund): RefundOutcome {
     }
     default: {
       const reason = `WeChat Pay's answer is not recognized: refund status ${JSON.stringify(refund.status.slice(0, 32))}`;
-      return { type: 'UNKNOWN', reason, evidence };
+      return unknown(reason, { evidence });
     }
   }
 }
@@ -199,22 +198,20 @@ function inconclusive(answer: WechatPayAnswer): UnknownOutcome {
   const { status, code, retryAfterMs, verification } = answer;
   const what = code === undefined ? String(status) : `${status} ${code}`;
   const evidence = errorEvidence(answer);
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   // Errors need no signature: they mean UNKNOWN whether they are genuine or not. WeChat Pay does not sign its answer to
   // a request that it could not verify.
   if (status === 429 || RATE_LIMITS.has(code ?? '')) {
-    return { type: 'UNKNOWN', reason: `WeChat Pay's rate limit was reached (${what})`, ...wait, evidence };
+    return unknown(`WeChat Pay's rate limit was reached (${what})`, { retryAfterMs, evidence });
   }
   if (status === 401) {
     const remedy = "check mchid, serialNo, privateKey, and this machine's clock";
     return unknown(`WeChat Pay rejected the signature of the request (${what}); ${remedy}`, { evidence });
   }
   if (verification.type === 'UNVERIFIED') {
-    const reason = `answer with status ${status} is not trusted: ${verification.reason}`;
-    return { type: 'UNKNOWN', reason, untrusted: true, evidence };
+    return untrusted(`answer with status ${status} is not trusted: ${verification.reason}`, evidence);
   }
   const message = answer.message === undefined ? '' : `: ${answer.message}`;
-  return { type: 'UNKNOWN', reason: `WeChat Pay's answer is not recognized: ${what}${message}`, evidence };
+  return unknown(`WeChat Pay's answer is not recognized: ${what}${message}`, { evidence });
 }
 
 function errorEvidence({ status, code, message, requestId, verification }: WechatPayAnswer): PaymentEvidence {

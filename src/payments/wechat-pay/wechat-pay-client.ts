@@ -3,7 +3,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock, withTimeout } from '../../clock';
 import { messageOf, parseJson } from '../../errors';
-import { type UnknownOutcome } from '../payment-provider';
+import { type UnknownOutcome, unknown } from '../payment-provider';
 import { retryAfterMs } from '../http/http-exchange';
 import {
   attempt,
@@ -61,9 +61,9 @@ export class WechatPayClient {
       if (response.status >= 500) return failed(response.status, wait);
       return toAnswer(response, await this.verify(response, signal), wait);
     } catch (error) {
-      if (signal.aborted) return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
+      if (signal.aborted) return unknown('gave up waiting for the answer');
       // Only the message: an axios error contains the request's configuration, which includes the private key.
-      return { type: 'UNKNOWN', reason: `no answer: ${messageOf(error)}`, outage: true };
+      return unknown(`no answer: ${messageOf(error)}`, { outage: true });
     }
   }
 
@@ -125,8 +125,7 @@ function toAnswer(response: Response, verification: Verification, wait: number |
 }
 
 function failed(status: number, wait: number | undefined): UnknownOutcome {
-  const reason = `WeChat Pay failed with status ${status}`;
-  return { type: 'UNKNOWN', reason, outage: true, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
+  return unknown(`WeChat Pay failed with status ${status}`, { outage: true, retryAfterMs: wait });
 }
 
 /** Anyone can send a header with an unknown serial, so that must not cause a stream of requests. */

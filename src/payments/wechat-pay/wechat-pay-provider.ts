@@ -15,6 +15,8 @@ import {
   type NotificationReply,
   type NotificationRequest,
   type NotificationVerdict,
+  ignored,
+  rejected,
   unknown,
 } from '../payment-provider';
 import { MerchantAccounts } from '../payment-providers';
@@ -106,7 +108,7 @@ export class WechatPayProvider implements PaymentProvider {
     const merchant = this.merchantOf(request.attempt);
     if ('type' in merchant) return merchant;
     const body = refundBody(request);
-    if (!body) return { type: 'UNKNOWN', reason: 'WeChat Pay accepts no amount above 2^53' };
+    if (!body) return unknown('WeChat Pay accepts no amount above 2^53');
     const answer = await merchant.client.call({ method: 'POST', path: '/v3/refund/domestic/refunds', body }, signal);
     if (answer.type === 'UNKNOWN') return answer;
     const outcome = toRefundOutcome(answer, request);
@@ -126,8 +128,7 @@ export class WechatPayProvider implements PaymentProvider {
       return unknown(`no merchant account "${merchantAccount ?? ''}" is configured for ${this.name}`);
     }
     if (REFERENCE.test(reference)) return merchant;
-    const reason = `reference ${JSON.stringify(reference)} cannot be an out_trade_no: 6 to 32 of 0-9 A-Z a-z _ - * |`;
-    return { type: 'UNKNOWN', reason };
+    return unknown(`reference ${JSON.stringify(reference)} cannot be an out_trade_no: 6 to 32 of 0-9 A-Z a-z _ - * |`);
   }
 }
 
@@ -204,7 +205,7 @@ class WechatPayNotifications implements NotificationReader {
       if (notification.type !== 'REJECTED') return notification;
       reason = notification.reason;
     }
-    return { type: 'REJECTED', reason: `notification is not trusted: ${reason ?? 'no merchant is configured'}` };
+    return rejected(`notification is not trusted: ${reason ?? 'no merchant is configured'}`);
   }
 
   reply(verdict: NotificationVerdict): NotificationReply {
@@ -220,7 +221,7 @@ function readVerified(rawBody: Buffer, account: string, merchant: ResolvedWechat
   const resource = parseJson(plaintext);
   if (envelope.event_type === 'TRANSACTION.SUCCESS') return readPayment(envelope, resource, account, merchant);
   if (envelope.event_type.startsWith('REFUND.')) return readRefund(envelope, resource, account, merchant);
-  return { type: 'IGNORED', reason: `event ${JSON.stringify(envelope.event_type.slice(0, 64))} changes no payment` };
+  return ignored(`event ${JSON.stringify(envelope.event_type.slice(0, 64))} changes no payment`);
 }
 
 function readPayment(
@@ -261,10 +262,6 @@ function toMessage({ headers, rawBody }: NotificationRequest): SignedMessage {
       return typeof value === 'string' ? value : undefined;
     },
   };
-}
-
-function rejected(reason: string): Notification {
-  return { type: 'REJECTED', reason };
 }
 
 function fail(status: number, message: string): NotificationReply {
