@@ -102,11 +102,7 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   fromOptions(OperatorKeys, ({ operatorKeys }) => operatorKeys),
   fromOptions(RateLimits, ({ rateLimits }) => new RateLimits(rateLimits)),
   fromOptions(ORDERS_OPTIONS, ({ orders: policies, retention }): OrdersOptions => ({ policies, retention })),
-  {
-    provide: OperatorSessions,
-    inject: [OperatorKeys, CLOCK],
-    useFactory: (keys: OperatorKeys, clock: Clock) => new OperatorSessions(keys, clock),
-  },
+  OperatorSessions,
   PaymentObservers,
   payments,
   ...ORDER_PROVIDERS,

@@ -3,7 +3,8 @@ import { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { InvalidOptionsError } from '../../errors';
-import { LIMITS } from '../../orders';
+import { LIMITS, merchantTimeouts } from '../../orders';
+import { type TimeoutScope } from '../../timeouts';
 import { HttpProblem, reject } from '../input';
 
 /** The fields of a request that are read. They are the same in Express and Fastify. */
@@ -133,6 +134,11 @@ export class MerchantScope {
 
   allows(merchantId: string): boolean {
     return this.ids === undefined || this.ids.has(merchantId);
+  }
+
+  /** The timeouts of their orders, in the tables of this schema. Undefined: all timeouts. */
+  timeouts(schema: string): TimeoutScope | undefined {
+    return this.merchants && merchantTimeouts(schema, this.merchants);
   }
 
   /**

@@ -1,16 +1,18 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { type Clock } from '../../clock';
-import { type ApiRequest, headerOf, type Operator, type OperatorKeys } from './caller';
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../clock';
+import { type ApiRequest, headerOf, type Operator, OperatorKeys } from './caller';
 
 /**
  * Sessions without a table: the token carries its content, signed with a secret of the operator's key. So every instance
  * verifies it, and removing or changing the key ends its sessions.
  */
+@Injectable()
 export class OperatorSessions {
   constructor(
     private readonly keys: OperatorKeys,
-    private readonly clock: Pick<Clock, 'now'>,
+    @Inject(CLOCK) private readonly clock: Pick<Clock, 'now'>,
   ) {}
 
   /** Signs in with a key. Undefined: nobody has this key. */

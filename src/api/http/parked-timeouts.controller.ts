@@ -6,10 +6,8 @@ import {
   type ResolvedTimeoutsOptions,
   type TimeoutRecord,
   type TimeoutRef,
-  type TimeoutScope,
   TimeoutEngine,
 } from '../../timeouts';
-import { merchantTimeouts } from '../../orders';
 import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { Action, ApiController, RequireScope } from './caller.guard';
 import { CallerScope, type MerchantScope } from './caller';
@@ -33,7 +31,7 @@ export class ParkedTimeoutsController {
     @Query(new InputPipe(parkedPageSchema)) { limit, afterKind, afterKey }: z.output<typeof parkedPageSchema>,
     @CallerScope() scope: MerchantScope,
   ): Promise<TimeoutRecord[]> {
-    return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } }, this.within(scope));
+    return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } }, scope.timeouts(this.options.schema));
   }
 
   /** Makes them due now, and resets their number of failed runs. */
@@ -43,7 +41,7 @@ export class ParkedTimeoutsController {
     @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
-    return { count: await this.parked.replay(timeouts, this.within(scope)) };
+    return { count: await this.parked.replay(timeouts, scope.timeouts(this.options.schema)) };
   }
 
   /** Ends them without running their handler. The order of a discarded timeout keeps its status. */
@@ -53,11 +51,7 @@ export class ParkedTimeoutsController {
     @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
-    return { count: await this.parked.discard(timeouts, this.within(scope)) };
-  }
-
-  private within({ merchants }: MerchantScope): TimeoutScope | undefined {
-    return merchants && merchantTimeouts(this.options.schema, merchants);
+    return { count: await this.parked.discard(timeouts, scope.timeouts(this.options.schema)) };
   }
 }
 

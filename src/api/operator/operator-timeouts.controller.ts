@@ -1,11 +1,9 @@
 import { Body, Get, Inject, Param, type PipeTransform, Query } from '@nestjs/common';
 import { type z } from 'zod';
-import { merchantTimeouts } from '../../orders';
 import {
   type ParkedGroup,
   RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
-  type TimeoutScope,
   TimeoutSummary,
   type ControlChange,
   type ControlReason,
@@ -66,14 +64,17 @@ export class OperatorTimeoutsController {
     @CallerScope() scope: MerchantScope,
   ): Promise<TimeoutView[]> {
     const { afterKind: kind, afterKey: key, ...others } = page;
-    const found = await this.summary.parkedPage({ ...others, after: { kind, key } }, this.within(scope));
+    const found = await this.summary.parkedPage(
+      { ...others, after: { kind, key } },
+      scope.timeouts(this.options.schema),
+    );
     return found.map(toTimeoutView);
   }
 
   @Get('groups')
   @RequireRole('read')
   groups(@CallerScope() scope: MerchantScope): Promise<ParkedGroup[]> {
-    return this.summary.parkedGroups(this.within(scope));
+    return this.summary.parkedGroups(scope.timeouts(this.options.schema));
   }
 
   @Action('reschedule')
@@ -95,10 +96,6 @@ export class OperatorTimeoutsController {
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
     return { count: await this.work.timeouts({ do: action }, timeouts, scope, { by, reason }) };
-  }
-
-  private within({ merchants }: MerchantScope): TimeoutScope | undefined {
-    return merchants && merchantTimeouts(this.options.schema, merchants);
   }
 }
 

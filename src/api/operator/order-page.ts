@@ -12,7 +12,6 @@ import {
   type OrderList,
   type OrderPage,
   type DossierRefund,
-  merchantTimeouts,
   PAYMENT_REFUND,
   type WithoutPersonalData,
   withoutPersonalData,
@@ -242,11 +241,11 @@ export class ListRefunds {
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
   ) {}
 
-  async execute(state: 'failed' | 'pending', limit: number, { merchants }: MerchantScope): Promise<RefundView[]> {
-    const { dossiers, timeouts, options } = this;
-    const scope = merchants && merchantTimeouts(options.schema, merchants);
-    const found = await timeouts.ofKind(PAYMENT_REFUND, state === 'failed' ? 'parked' : 'pending', limit, scope);
-    const refunds = await dossiers.refunds(found.map(({ key }) => key));
+  async execute(state: 'failed' | 'pending', limit: number, scope: MerchantScope): Promise<RefundView[]> {
+    const stored = state === 'failed' ? 'parked' : 'pending';
+    const within = scope.timeouts(this.options.schema);
+    const found = await this.timeouts.ofKind(PAYMENT_REFUND, stored, limit, within);
+    const refunds = await this.dossiers.refunds(found.map(({ key }) => key));
     const byNumber = new Map(refunds.map((refund) => [refund.number, refund]));
     return found.flatMap((timeout) => {
       const refund = byNumber.get(timeout.key);

@@ -2,14 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { CLOCK, type Clock, withTimeout } from '../../clock';
 import { ownQuery } from '../../database';
-import {
-  merchantTimeouts,
-  ORDER_PAYMENT,
-  SummarizeOrders,
-  UnmatchedPayments,
-  type OrderSummary,
-  PAYMENT_REFUND,
-} from '../../orders';
+import { ORDER_PAYMENT, SummarizeOrders, UnmatchedPayments, type OrderSummary, PAYMENT_REFUND } from '../../orders';
 import { Outbox, type OutboxBacklog } from '../../outbox';
 import { PaymentProviders, type BreakerState, ResilientProvider } from '../../payments';
 import { RabbitClient } from '../../rabbit';
@@ -113,13 +106,13 @@ export class ReadOverview {
   }
 
   /** Takes at most about two seconds, even if the database does not answer. */
-  execute({ merchants }: MerchantScope): Promise<Overview> {
-    return this.answers.get(JSON.stringify(merchants ?? null), () => this.read(merchants));
+  execute(scope: MerchantScope): Promise<Overview> {
+    return this.answers.get(JSON.stringify(scope.merchants ?? null), () => this.read(scope));
   }
 
-  private async read(merchants: readonly string[] | undefined): Promise<Overview> {
+  private async read(scope: MerchantScope): Promise<Overview> {
     const { clock, engine } = this;
-    const reading = this.stored(merchants).catch(() => undefined);
+    const reading = this.stored(scope).catch(() => undefined);
     const [stored, parkedMessages] = await Promise.all([
       withTimeout<StoredFacts | undefined>(clock, PATIENCE_MS, reading, undefined),
       withTimeout(clock, PATIENCE_MS, this.messages.count(), null),
@@ -146,15 +139,15 @@ export class ReadOverview {
   }
 
   /** On three connections at most, because requests need the others. */
-  private async stored(merchants: readonly string[] | undefined): Promise<StoredFacts> {
+  private async stored(scope: MerchantScope): Promise<StoredFacts> {
     const { timeouts, orders, unmatched, options } = this;
     const { dataSource, schema } = options;
-    const scope = merchants && merchantTimeouts(schema, merchants);
+    const { merchants } = scope;
     const [summary, ofTimeouts, others] = await Promise.all([
       orders.execute(merchants),
       inTurn(
         () => Promise.resolve(merchants ? null : timeouts.due(ORDER_PAYMENT, MINUTES)),
-        () => timeouts.parkedByKind(scope),
+        () => timeouts.parkedByKind(scope.timeouts(schema)),
         () => databaseNow(dataSource),
       ),
       inTurn(

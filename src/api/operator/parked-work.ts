@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { merchantTimeouts, NoteOnOrders } from '../../orders';
+import { NoteOnOrders } from '../../orders';
 import { type ParkedRow, ParkedRows } from '../../outbox';
 import {
   ParkedTimeouts,
@@ -116,13 +116,12 @@ export class ParkedWork {
   async timeouts(
     action: TimeoutAction,
     refs: readonly TimeoutRef[],
-    { merchants }: MerchantScope,
+    scope: MerchantScope,
     { by, reason }: Because,
   ): Promise<number> {
-    const scope: TimeoutScope | undefined = merchants && merchantTimeouts(this.options.schema, merchants);
     const { do: parked, ...details } = action;
-    await this.notes.execute(refs, { by, reason, merchants, evidence: { parked, ...details } });
-    const count = await this.change(action, refs, scope);
+    await this.notes.execute(refs, { by, reason, merchants: scope.merchants, evidence: { parked, ...details } });
+    const count = await this.change(action, refs, scope.timeouts(this.options.schema));
     this.log(
       `${parked} of ${count} parked timeouts`,
       refs.map(({ kind, key }) => `${kind}/${key}`),
