@@ -256,3 +256,14 @@ export class ToldFailures {
     this.kinds.clear();
   }
 }
+
+/**
+ * Milliseconds of a Retry-After header, which has seconds or an HTTP date. Undefined if it is missing or invalid.
+ *
+ * @param mostMs longer waits are cut to this
+ */
+export function retryAfterMs(header: string | undefined, nowMs: number, mostMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), mostMs);
+}

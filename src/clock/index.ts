@@ -7,5 +7,6 @@ export {
   SystemClock,
   withTimeout,
   PollingLoop,
+  retryAfterMs,
   ToldFailures,
 } from './clock';

@@ -90,6 +90,9 @@ type UnknownDetails = {
   readonly [K in Exclude<keyof UnknownOutcome, 'type' | 'reason'>]?: UnknownOutcome[K] | undefined;
 };
 
+/** Longer waits of a Retry-After header are cut to this: it is not signed, so a proxy could delay an order for hours. */
+export const MAX_RETRY_AFTER_MS = 60_000;
+
 /** The answer may be forged, or is about something else. */
 export function untrusted(reason: string, evidence?: PaymentEvidence): UnknownOutcome {
   return unknown(reason, { untrusted: true, evidence });

@@ -1,6 +1,6 @@
 import { type OnApplicationShutdown, Logger } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
-import { type Clock } from '../clock';
+import { type Clock, retryAfterMs } from '../clock';
 import { deliveryLimits, type OrderListeners } from '../orders';
 import {
   registeredHandler,
@@ -148,15 +148,8 @@ export function judgeResponse({ status, retryAfter }: WebhookResponse, nowMs: nu
   if (status >= 200 && status < 300) return { type: 'delivered' };
   if (status === 410) return { type: 'gone', reason: 'the endpoint answered 410 Gone; remove it, or replay later' };
   const reason = status >= 300 && status < 400 ? `HTTP ${status}; redirects are not followed` : `HTTP ${status}`;
-  const retryAfterMs = waitOf(retryAfter, nowMs);
-  return { type: 'failed', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-}
-
-/** Seconds, or an HTTP date. */
-function waitOf(retryAfter: string | undefined, nowMs: number): number | undefined {
-  if (retryAfter === undefined) return undefined;
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_WAIT_MS);
+  const waitMs = retryAfterMs(retryAfter, nowMs, LONGEST_WAIT_MS);
+  return { type: 'failed', reason, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
 }
 
 /** Signs webhooks of one endpoint, with each of its secrets. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type Clock } from '../../clock';
+import { type Clock, retryAfterMs } from '../../clock';
 import {
   type PaymentAttemptRef,
   type CloseOutcome,
@@ -9,12 +9,12 @@ import {
   type UnknownOutcome,
   type PaymentProvider,
   type RefundRequest,
+  MAX_RETRY_AFTER_MS,
   parseOptions,
   unknown,
 } from '../payment-provider';
 import {
   type HttpExchange,
-  retryAfterMs,
   type Connection,
   type HttpResponse,
   sendHttpRequest,
@@ -159,7 +159,7 @@ export class HttpPaymentProvider implements PaymentProvider {
   /** 429 and 5xx need no signature: they mean UNKNOWN whether they are genuine or not. */
   private overload({ status, headers }: HttpResponse): UnknownOutcome | undefined {
     if (status !== 429 && status < 500) return undefined;
-    const retryMs = retryAfterMs(headers['retry-after'] ?? null, this.clock.now());
+    const retryMs = retryAfterMs(headers['retry-after'], this.clock.now(), MAX_RETRY_AFTER_MS);
     return unknown(
       status === 429 ? "the provider's rate limit was reached (429)" : `provider failed with status ${status}`,
       { outage: status >= 500, retryAfterMs: retryMs },

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import Stripe from 'stripe';
 import { z } from 'zod';
 import {
+  MAX_RETRY_AFTER_MS,
   type NotFoundOutcome,
   type PaymentEvidence,
   type QueryOutcome,
@@ -167,9 +168,6 @@ function withoutKeys(text: string): string {
 }
 
 type StripeErrorShape = z.output<typeof shape>;
-
-/** Longer waits in the Retry-After header are cut to this, so that no order is delayed for hours. */
-const MAX_RETRY_AFTER_MS = 60_000;
 
 function readStripeError(error: unknown): StripeReply {
   const parsed = shape.safeParse(error);

@@ -1,10 +1,9 @@
 import { Decorator } from 'wechatpay-axios-plugin';
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { type Clock, withTimeout } from '../../clock';
+import { type Clock, retryAfterMs, withTimeout } from '../../clock';
 import { messageOf, parseJson } from '../../errors';
-import { type UnknownOutcome, unknown } from '../payment-provider';
-import { retryAfterMs } from '../http/http-exchange';
+import { MAX_RETRY_AFTER_MS, type UnknownOutcome, unknown } from '../payment-provider';
 import {
   attempt,
   PlatformKeys,
@@ -57,7 +56,7 @@ export class WechatPayClient {
     try {
       signal.throwIfAborted();
       const response = await this.send(call, signal);
-      const wait = retryAfterMs(response.header('retry-after') ?? null, this.clock.now());
+      const wait = retryAfterMs(response.header('retry-after'), this.clock.now(), MAX_RETRY_AFTER_MS);
       if (response.status >= 500) return failed(response.status, wait);
       return toAnswer(response, await this.verify(response, signal), wait);
     } catch (error) {
