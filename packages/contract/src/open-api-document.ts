@@ -7,7 +7,6 @@ import {
   closeSchema,
   newOrdersSchema,
   reasonSchema,
-  refundSchema,
   stockChangeSchema,
   type ProblemCode,
   PROBLEMS,
@@ -18,6 +17,7 @@ import {
   newAttemptSchema,
   newDeadlineSchema,
   newOrderSchema,
+  refundSchema,
   reportedPaymentSchema,
 } from '../../../src/orders/input';
 import { type OpenItem } from '../../../src/orders';

@@ -5,7 +5,6 @@ import {
   cancellationSchema,
   closeSchema,
   reasonSchema,
-  refundSchema,
   type ProblemCode,
 } from '../../../src/api/input';
 import {
@@ -25,6 +24,7 @@ import {
   newAttemptSchema,
   newOrderSchema,
   orderPageSchema,
+  refundSchema,
   reportedPaymentSchema,
   newDeadlineSchema,
   bulkActionSchema,

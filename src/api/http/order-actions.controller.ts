@@ -13,17 +13,8 @@ import {
   type BulkRequest,
   type BulkResult,
 } from '../../orders';
-import { fields, newDeadlineSchema, bulkActionSchema, bulkExtensionSchema } from '../../orders/input';
-import {
-  accepted,
-  autoCloseSchema,
-  cancellationSchema,
-  InputPipe,
-  reject,
-  closeSchema,
-  reasonSchema,
-  refundSchema,
-} from '../input';
+import { fields, newDeadlineSchema, bulkActionSchema, bulkExtensionSchema, refundSchema } from '../../orders/input';
+import { accepted, autoCloseSchema, cancellationSchema, InputPipe, reject, closeSchema, reasonSchema } from '../input';
 import { Action, ApiController, ByCaller, RequireRole, RequireScope, OrderScopeGuard } from './caller.guard';
 import { type ApiRequest, refuseIdempotencyKey, CallerScope, type MerchantScope } from './caller';
 

@@ -8,7 +8,6 @@ export {
   cancellationSchema,
   closeSchema,
   reasonSchema,
-  refundSchema,
   chosenTimeoutsSchema,
   parkedPageSchema,
   assignmentSchema,

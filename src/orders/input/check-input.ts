@@ -106,7 +106,7 @@ const transactionId = z.preprocess(
   moneyFields.transactionId,
 );
 
-const paymentSchema = moneySchema.extend({ paidAt: moneyFields.paidAt, transactionId });
+const paymentSchema = moneySchema.extend({ paidAt: moneyFields.instant, transactionId });
 
 /** Stored instead of an amount that is not money. XXX is the code of ISO 4217 for "no currency". */
 const NO_MONEY = { amount: 0n, currency: 'XXX' } as const;

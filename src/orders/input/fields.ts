@@ -129,12 +129,13 @@ export const moduleFields = {
  * provider with a wrong clock, so a payment is rejected only for values that the tables cannot store.
  */
 export const moneyFields = {
+  ...moduleFields,
   orderId: matching(/^[\w:.-]{1,64}$/, ID),
   provider: storable(64),
   reference: storable(LIMITS.reference),
   merchantAccount: storable(LIMITS.merchantAccount),
   transactionId: storable(LIMITS.transactionId),
-  paidAt: instant(new Date(0)),
+  instant: instant(new Date(0)),
 } as const;
 
 /**

@@ -8,6 +8,7 @@ export {
   newOrderSchema,
   operatorPageSchema,
   orderPageSchema,
+  refundSchema,
   reportedPaymentSchema,
 } from './schemas';
 export { isMoney, readPayment, storableMoney } from './check-input';

@@ -4,9 +4,7 @@ import { ORDER_STATUSES } from '../model/order';
 import { decodePosition } from '../model/order-filter';
 import { fields, moduleFields, moneyFields, type Fields, bothOrNeither, says } from './fields';
 
-const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;
-
-const { provider, reference, transactionId, paidAt, merchantAccount } = moneyFields;
+const { orderId, reason, flag, unmatchedId } = moduleFields;
 
 const atMost = (count: number) => `must have at most ${count} entries`;
 
@@ -163,18 +161,29 @@ const bulkShape = <F extends z.ZodType>(of: F) => ({
   cursor: cursor.optional(),
 });
 
-const actionId = fields.orderId.describe('Chosen by you. An order is extended once for each id');
+const bulkExtensionShape = <F extends Fields, S extends z.ZodType>(of: F, chosen: S) => ({
+  ...bulkShape(chosen),
+  actionId: fields.orderId.describe('Chosen by you. An order is extended once for each id'),
+  expiresAt: of.instant.optional(),
+  byMs: of.byMs.optional(),
+});
 
-const moduleBulkSchema = z.strictObject(bulkShape(moduleFilter));
+const paymentShape = <F extends Fields>(of: F) => ({
+  provider: of.provider,
+  reference: of.reference,
+  amount: of.amount,
+  currency: of.currency,
+  transactionId: of.transactionId.optional(),
+  paidAt: of.instant.optional(),
+  merchantAccount: of.merchantAccount.optional(),
+});
 
-const moduleBulkExtensionSchema = z
-  .strictObject({
-    ...bulkShape(moduleFilter),
-    actionId: fields.orderId,
-    expiresAt: moduleFields.instant.optional(),
-    byMs: fields.byMs.optional(),
-  })
-  .refine(hasOne, EITHER);
+const refundShape = <F extends Fields>(of: F) => ({
+  provider: of.provider,
+  reference: of.reference,
+  merchantAccount: of.merchantAccount.optional(),
+  reason: of.reason,
+});
 
 export const moduleSchemas = {
   order: moduleOrderSchema,
@@ -182,33 +191,18 @@ export const moduleSchemas = {
   deadline: moduleDeadlineSchema,
   cancellation: z.strictObject({ orderId, reason: reason.optional() }),
   autoClose: z.strictObject({ orderId, enabled: flag, reason: reason.optional() }),
-  refund: z.strictObject({
-    orderId,
-    provider,
-    reference,
-    merchantAccount: merchantAccount.optional(),
-    reason,
-  }),
+  refund: z.strictObject({ orderId, ...refundShape(moneyFields) }),
   revival: z.strictObject({ orderId, reason }),
   reveal: z.strictObject({ orderId, reason }),
   close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
   settlement: z.strictObject({ id: unmatchedId, reason }),
   page: modulePageSchema,
-  bulk: moduleBulkSchema,
-  bulkExtension: moduleBulkExtensionSchema,
+  bulk: z.strictObject(bulkShape(moduleFilter)),
+  bulkExtension: z.strictObject(bulkExtensionShape(moduleFields, moduleFilter)).refine(hasOne, EITHER),
   actor: fields.actor,
   assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
   /** Its other fields are evidence. */
-  payment: z.object({
-    orderId: moneyFields.orderId,
-    provider,
-    reference,
-    amount,
-    currency,
-    transactionId: transactionId.optional(),
-    paidAt: paidAt.optional(),
-    merchantAccount: merchantAccount.optional(),
-  }),
+  payment: z.object({ orderId: moneyFields.orderId, ...paymentShape(moneyFields) }),
 } as const;
 
 /** A payment attempt: the body of `POST /orders/:id/attempts`, and `attempt` of a new order. */
@@ -238,15 +232,10 @@ export const newDeadlineCommandSchema = z
   .meta(EITHER_DOCUMENTED);
 
 /** A payment that the shop reports: the body of `POST /orders/:id/paid`. The command adds `orderId`. */
-export const reportedPaymentSchema = z.strictObject({
-  provider: fields.provider,
-  reference: fields.reference,
-  amount: fields.amount,
-  currency: fields.currency,
-  transactionId: fields.transactionId.optional(),
-  paidAt: fields.instant.optional(),
-  merchantAccount: fields.merchantAccount.optional(),
-});
+export const reportedPaymentSchema = z.strictObject(paymentShape(fields));
+
+/** Body of `POST /orders/:id/refund`. */
+export const refundSchema = z.strictObject(refundShape(fields));
 
 /** A query that names a status once carries no list. */
 const oneOrMore = z.preprocess((value) => (typeof value === 'string' ? [value] : value), statuses);
@@ -275,12 +264,7 @@ export const operatorPageSchema = z.strictObject({
 export const bulkActionSchema = z.strictObject(bulkShape(filter));
 
 export const bulkExtensionSchema = z
-  .strictObject({
-    ...bulkShape(filter),
-    actionId,
-    expiresAt: fields.instant.optional(),
-    byMs: fields.byMs.optional(),
-  })
+  .strictObject(bulkExtensionShape(fields, filter))
   .refine(hasOne, EITHER)
   .meta(EITHER_DOCUMENTED);
 
