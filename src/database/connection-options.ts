@@ -1,11 +1,6 @@
 import { type DataSourceOptions } from 'typeorm';
-import {
-  packageVersion,
-  findRangeProblems,
-  findUnknownOptions,
-  withoutUndefined,
-  InvalidOptionsError,
-} from '../errors';
+import { z } from 'zod';
+import { integer, optionsOf, packageVersion, parseOptions } from '../errors';
 import { PreparingClient } from './own-connection';
 import { ResilientClient, findSessionProblem, parseServerUrls } from './resilient-client';
 
@@ -56,34 +51,26 @@ export interface DatabaseOptions {
   readonly preparedStatements?: boolean;
 }
 
-export type ResolvedDatabaseOptions = Required<DatabaseOptions>;
+type ResolvedDatabaseOptions = Required<DatabaseOptions>;
 
-const NAMES = Object.keys({ url: true, poolSize: true, preparedStatements: true } satisfies Record<
-  keyof DatabaseOptions,
-  true
->);
+const URL_WANTED = 'must be a URL such as postgres://user:password@host:5432/database';
 
-const MAX_POOL_SIZE = 1_000;
+/** The messages must not contain the URL, which holds the password. */
+export const serverUrl = z.string(URL_WANTED).superRefine((url, context) => {
+  const servers = parseServerUrls(url);
+  const problem = servers ? findSessionProblem(servers) : URL_WANTED;
+  if (problem !== undefined) context.addIssue(problem);
+});
 
-/** @param given the URL alone, or with options. */
-export function resolveDatabaseOptions(given: string | DatabaseOptions): ResolvedDatabaseOptions {
-  const options = typeof given === 'string' ? { url: given } : given;
-  return { poolSize: 20, preparedStatements: true, ...withoutUndefined(options) };
-}
-
-/** Every problem, without the URL, which holds a password. */
-export function findDatabaseProblems(options: ResolvedDatabaseOptions): string[] {
-  const { url, poolSize, preparedStatements } = options;
-  const servers = typeof url === 'string' ? parseServerUrls(url) : undefined;
-  const session = servers && findSessionProblem(servers);
-  return [
-    ...findUnknownOptions(options, NAMES, 'database.'),
-    ...(servers ? [] : ['database.url must be a URL such as postgres://user:password@host:5432/database']),
-    ...(session === undefined ? [] : [`database.url: ${session}`]),
-    ...findRangeProblems('database.poolSize', poolSize, [2, MAX_POOL_SIZE]),
-    ...(typeof preparedStatements === 'boolean' ? [] : ['database.preparedStatements must be true or false']),
-  ];
-}
+/** The URL alone will do. */
+export const databaseOptions = z.preprocess(
+  (given) => (typeof given === 'string' ? { url: given } : given),
+  optionsOf({
+    url: serverUrl,
+    poolSize: integer(2, 1_000).default(20),
+    preparedStatements: z.boolean('must be true or false').default(true),
+  } satisfies Record<keyof DatabaseOptions, z.ZodType>),
+);
 
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
@@ -100,16 +87,16 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** What is wrong with a schema name; it is part of SQL text, so only plain lower-case names are let through. */
-export function findSchemaNameProblems(schema: string): string[] {
-  if (SCHEMA_NAME.test(schema) && !RESERVED.has(schema) && !schema.startsWith('pg_')) return [];
-  const got = JSON.stringify(schema);
-  return [`schema must match ${SCHEMA_NAME.source} and be no key word of SQL (got ${got}), e.g. "order_timeout"`];
-}
+/** A schema's name is part of SQL text, so only plain lower-case names are let through. */
+export const schemaName = z.custom<string>(
+  (given) => typeof given === 'string' && SCHEMA_NAME.test(given) && !RESERVED.has(given) && !given.startsWith('pg_'),
+  {
+    error: ({ input }) =>
+      `must match ${SCHEMA_NAME.source} and be no key word of SQL (got ${JSON.stringify(input)}), e.g. "order_timeout"`,
+  },
+);
 
 /** @throws InvalidOptionsError when it cannot be a schema name. */
 export function validateSchemaName(schema: string): string {
-  const problems = findSchemaNameProblems(schema);
-  if (problems.length > 0) throw new InvalidOptionsError('database', problems);
-  return schema;
+  return parseOptions('database', optionsOf({ schema: schemaName }), { schema }).schema;
 }

@@ -1,7 +1,5 @@
 export {
   ResilientClient,
-  findSessionProblem,
-  parseServerUrls,
   writableServers,
   cancel,
   hangUp,
@@ -21,14 +19,13 @@ export {
   storableText,
 } from './own-connection';
 export {
-  findSchemaNameProblems,
+  schemaName,
+  serverUrl,
   validateSchemaName,
   APPLICATION,
   connectionOptions,
   type DatabaseOptions,
-  findDatabaseProblems,
-  type ResolvedDatabaseOptions,
-  resolveDatabaseOptions,
+  databaseOptions,
 } from './connection-options';
 export {
   AbortedTransactionError,

@@ -1,6 +1,6 @@
 export { type DelayTransport, type DelayTransportName } from './delay-transport';
 export { DelayedExchange } from './delayed-exchange';
-export { Ladder, findLadderProblems, type LadderOptions } from './ladder';
+export { Ladder, findHorizonProblem, ladderOptions, type LadderOptions } from './ladder';
 export { NoBrokerDelay } from './no-broker-delay';
 export {
   isProbeable,

@@ -1,5 +1,6 @@
-import { assertNever, InvalidOptionsError } from '../errors';
-import { type Channel, type ExpectedQueue, type QueueType, type TopologyNames } from '../rabbit';
+import { type z } from 'zod';
+import { assertNever, integer, oneOf, optionsOf, parseOptions } from '../errors';
+import { QUEUE_TYPES, type Channel, type ExpectedQueue, type QueueType, type TopologyNames } from '../rabbit';
 import { type DelayRoute, type DelayTransport, assertDelay, straightToWork } from './delay-transport';
 
 /**
@@ -235,24 +236,30 @@ interface LadderShape extends Required<Omit<LadderOptions, 'horizonMs'>> {
   readonly keyWidth: number;
 }
 
-/** Finds what is wrong with the given dimensions, one sentence each. Checked at startup together with other options. */
-export function findLadderProblems(options: LadderOptions): string[] {
-  const { base, unitMs, horizonMs } = withDefaults(options);
-  const problems: string[] = [];
-  if (!isIntegerIn(base, 2, LARGEST_BASE)) problems.push(`base must be an integer 2 to ${LARGEST_BASE} (got ${base})`);
-  if (!isIntegerIn(unitMs, 1, DAY_MS)) problems.push(`unitMs must be an integer 1 to ${DAY_MS} (got ${unitMs})`);
-  if (!(horizonMs >= unitMs && horizonMs <= LONGEST_MS)) {
-    problems.push(`horizonMs must be between unitMs (${unitMs}) and ${LONGEST_MS} (got ${horizonMs})`);
-  }
-  return problems;
+/** The dimensions that all processes of a broker must agree on. */
+export const ladderOptions = optionsOf({
+  base: integer(2, LARGEST_BASE).default(64),
+  unitMs: integer(1, DAY_MS, ' milliseconds').default(1_000),
+});
+
+const allOptions = ladderOptions
+  .extend({
+    horizonMs: integer(1, LONGEST_MS, ' milliseconds').default(DAY_MS),
+    queueType: oneOf(QUEUE_TYPES).default('quorum'),
+  } satisfies Partial<Record<keyof LadderOptions, z.ZodType>>)
+  .superRefine(({ horizonMs, unitMs }, context) => {
+    const problem = findHorizonProblem(horizonMs, unitMs);
+    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['horizonMs'], message: problem });
+  });
+
+/** What is wrong with a horizon because of the unit, if anything. */
+export function findHorizonProblem(horizonMs: number, unitMs: number): string | undefined {
+  return horizonMs < unitMs ? `must be at least the ladder's unitMs, ${unitMs} (got ${horizonMs})` : undefined;
 }
 
 /** @throws InvalidOptionsError that names every invalid dimension. */
 function resolveLadderShape(options: LadderOptions = {}): LadderShape {
-  const problems = findLadderProblems(options);
-  if (problems.length > 0) throw new InvalidOptionsError('ladder', problems);
-
-  const { base, unitMs, horizonMs, queueType } = withDefaults(options);
+  const { base, unitMs, horizonMs, queueType } = parseOptions('ladder', allOptions, options);
   const neededUnits = Math.floor(horizonMs / unitMs);
   const levels = countDigits(neededUnits, base);
   const topStep = base ** (levels - 1);
@@ -266,15 +273,6 @@ function resolveLadderShape(options: LadderOptions = {}): LadderShape {
     maxUnits: (topDigit + 1) * topStep - 1,
     keyWidth: countDigits(Math.floor(LONGEST_MS / unitMs), base),
   });
-}
-
-function withDefaults(options: LadderOptions): Required<LadderOptions> {
-  const { base = 64, unitMs = 1000, horizonMs = DAY_MS, queueType = 'quorum' } = options;
-  return { base, unitMs, horizonMs, queueType };
-}
-
-function isIntegerIn(value: number, least: number, most: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= most;
 }
 
 /** The digits of an integer from 0 to base^width − 1, least significant first, exactly `width` of them. */

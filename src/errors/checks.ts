@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { InvalidOptionsError } from './errors';
 
 /** @throws InvalidOptionsError if a factory did not return the options. */
@@ -8,6 +9,63 @@ export function assertOptionsObject(subject: string, given: unknown): asserts gi
   throw new InvalidOptionsError(subject, [
     `the options must be an object (got ${String(given)}); does useFactory return them?`,
   ]);
+}
+
+/** An object with these options and no others. */
+export function optionsOf<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
+  const names = Object.keys(shape).join(', ');
+  const error = ({ code }: { readonly code: string }): string =>
+    code === 'unrecognized_keys' ? `the options are ${names}` : 'must be an object';
+  return z.strictObject(shape, { error });
+}
+
+/** An integer within the range, both ends included. @param unit after the numbers, with a space in front */
+export function integer(min: number, max: number, unit = ''): z.ZodType<number, number> {
+  const isGood = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  const wanted = `must be an integer from ${min} to ${max}${unit}`;
+  return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${String(input)})` });
+}
+
+export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T, T> {
+  return z.enum(words, { error: ({ input }) => `must be one of ${words.join(', ')} (got ${String(input)})` });
+}
+
+/**
+ * Reads options, in which undefined means not given.
+ *
+ * @returns what the schema makes of them, or every problem, one sentence each.
+ * @param beside names that belong next to useFactory, because they decide what the module consists of
+ */
+export function readOptions<S extends z.ZodType>(
+  schema: S,
+  given: unknown,
+  beside: readonly string[] = [],
+): { readonly data: z.output<S> | undefined; readonly problems: readonly string[] } {
+  const { data, error } = schema.safeParse(withoutUndefinedWithin(given));
+  const problems = (error?.issues ?? []).flatMap((issue) => {
+    const name = issue.path.map(String).join('.');
+    if (issue.code !== 'unrecognized_keys') return [`${name || 'the options'} ${issue.message}`];
+    return issue.keys.map((key) =>
+      name === '' && beside.includes(key)
+        ? `"${key}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`
+        : `unknown option "${name === '' ? key : `${name}.${key}`}"; ${issue.message}`,
+    );
+  });
+  return { data, problems };
+}
+
+/** @throws InvalidOptionsError with every problem. */
+export function parseOptions<S extends z.ZodType>(subject: string, schema: S, given: unknown): z.output<S> {
+  const { data, problems } = readOptions(schema, given);
+  if (problems.length > 0) throw new InvalidOptionsError(subject, problems);
+  return data as z.output<S>;
+}
+
+/** Keeps lists and instances of classes as they are. */
+function withoutUndefinedWithin(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const given = Object.entries(withoutUndefined(value));
+  return Object.fromEntries(given.map(([name, part]) => [name, withoutUndefinedWithin(part)]));
 }
 
 /**

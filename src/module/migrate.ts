@@ -1,9 +1,9 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
-import { InvalidOptionsError, messageOf } from '../errors';
+import { messageOf, optionsOf, parseOptions } from '../errors';
 import {
   connectionOptions,
-  findDatabaseProblems,
+  databaseOptions,
   type Migration,
   nameOf,
   ownTransaction,
@@ -11,7 +11,6 @@ import {
   readRecorded,
   type RecordedMigration,
   refuseNewerSchema,
-  resolveDatabaseOptions,
   runMigration,
   validateSchemaName,
   isPermissionDenied,
@@ -49,10 +48,8 @@ interface MigrationTarget {
  */
 export async function migrate(host: DataSource | string, schema = 'order_timeout'): Promise<string[]> {
   if (typeof host !== 'string') return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
-  const options = resolveDatabaseOptions(host);
-  const problems = findDatabaseProblems(options);
-  if (problems.length > 0) throw new InvalidOptionsError('migrate', problems);
-  const dataSource = await new DataSource(connectionOptions(options)).initialize();
+  const { database } = parseOptions('migrate', optionsOf({ database: databaseOptions }), { database: host });
+  const dataSource = await new DataSource(connectionOptions(database)).initialize();
   try {
     return await migrateTarget({ dataSource, schema, ownsDatabase: true });
   } finally {

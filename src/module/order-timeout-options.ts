@@ -25,7 +25,7 @@ import {
   type RateLimitOptions,
 } from '../api/http';
 import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
-import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
+import { resolveTimeoutsOptions, timeoutsOptions, type TimeoutsOptions } from '../timeouts';
 import { type ResolvedWebhookOptions, resolveWebhookOptions, type WebhookOptions } from '../webhooks';
 
 /** Options of OrderTimeoutModule. */
@@ -79,7 +79,7 @@ export interface ResolvedOrderTimeoutOptions extends Required<Pick<OrderTimeoutO
 }
 
 const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
-  ...TIMEOUTS_OPTIONS,
+  ...Object.keys(timeoutsOptions.shape),
   ...Object.keys({
     orders: true,
     retention: true,
@@ -123,7 +123,7 @@ export function resolveOrderTimeoutOptions(
   assertOptionsObject('OrderTimeoutModule', options);
   const { orders = {}, retention = {}, providers = [], resilience = {}, apiKeys = [], ...others } = options;
   const { operatorKeys = [], rateLimits = {}, migrate = true, webhooks, ...rest } = others;
-  const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
+  const timeouts = onlyOf(rest, Object.keys(timeoutsOptions.shape));
   const names = providers.map(({ name }) => name);
   const problems = [
     ...findOptionNameProblems(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),

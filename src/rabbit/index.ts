@@ -23,7 +23,8 @@ export { type Publication, type PublishOutcome, type PublishWatch } from './publ
 export { RabbitClient } from './rabbit-client';
 export {
   DEFAULT_PREFIX,
-  findRabbitProblems,
+  QUEUE_TYPES,
+  rabbitOptions,
   resolveRabbitOptions,
   type QueueType,
   type RabbitOptions,

@@ -1,4 +1,5 @@
-import { findRangeProblems, findUnknownOptions, withoutUndefined } from '../errors';
+import { z } from 'zod';
+import { integer, oneOf, optionsOf, parseOptions } from '../errors';
 
 /** `quorum` survives the loss of a node and a kill -9. `classic` (durable) is enough for a single node. */
 export type QueueType = 'quorum' | 'classic';
@@ -33,39 +34,27 @@ const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export type ResolvedRabbitOptions = Required<RabbitOptions>;
 
-const DEFAULTS: Omit<ResolvedRabbitOptions, 'urls'> = {
-  prefix: DEFAULT_PREFIX,
-  replyPrefixes: [],
-  queueType: 'quorum',
-  publishWindow: 500,
-  confirmTimeoutMs: 15_000,
-  heartbeatSeconds: 10,
-  connectionName: 'nestjs-order-timeout',
-};
+export const QUEUE_TYPES = ['quorum', 'classic'] as const satisfies readonly QueueType[];
+
+/** The message must not contain the URL, which holds the password. */
+const amqpUrl = z.url({ protocol: /^amqps?$/, error: 'must be an amqp:// or amqps:// URL' });
+
+/** Without URLs, there is no broker. */
+export const rabbitOptions = optionsOf({
+  urls: z.array(amqpUrl, 'must be a list of amqp:// or amqps:// URLs'),
+  prefix: z
+    .string('must be a text')
+    .regex(PREFIX, 'must be 1 to 100 letters, digits, ".", "_", or "-", and begin with a letter or a digit')
+    .default(DEFAULT_PREFIX),
+  replyPrefixes: z.array(z.string('must be a text').min(1, 'must not be empty'), 'must be a list of texts').default([]),
+  queueType: oneOf(QUEUE_TYPES).default('quorum'),
+  publishWindow: integer(1, 10_000).default(500),
+  // The relay's lease is 15 s longer: the rows of a killed instance wait that long for another one.
+  confirmTimeoutMs: integer(100, 25_000, ' milliseconds').default(15_000),
+  heartbeatSeconds: integer(1, 3_600, ' seconds').default(10),
+  connectionName: z.string('must be a text').default('nestjs-order-timeout'),
+} satisfies Record<keyof RabbitOptions, z.ZodType>);
 
 export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
-  return Object.freeze({ ...DEFAULTS, ...withoutUndefined(options) });
-}
-
-/** Finds everything that is wrong with the options. Never repeats URLs, because they contain passwords. */
-export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
-  const { urls, prefix, queueType, replyPrefixes } = options;
-  const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
-  const ranges = [
-    ['publishWindow', 1, 10_000],
-    // The relay's lease is 15 s longer: the rows of a killed instance wait that long for another one.
-    ['confirmTimeoutMs', 100, 25_000],
-    ['heartbeatSeconds', 1, 3_600],
-  ] as const;
-  return [
-    ...findUnknownOptions(options, ['urls', ...Object.keys(DEFAULTS)], 'rabbit.'),
-    ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
-    ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
-    ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must consist of letters, digits, ".", "_", and "-"']),
-    ...(Array.isArray(replyPrefixes) && replyPrefixes.every((one) => typeof one === 'string' && one !== '')
-      ? []
-      : ['rabbit.replyPrefixes must be a list of texts that are not empty']),
-    ...(['quorum', 'classic'].includes(queueType) ? [] : ['rabbit.queueType must be "quorum" or "classic"']),
-    ...ranges.flatMap(([name, ...range]) => findRangeProblems(`rabbit.${name}`, options[name], range)),
-  ];
+  return Object.freeze(parseOptions('rabbit', rabbitOptions, options));
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { isIP } from 'node:net';
-import { type DelayTransportSetting, findLadderProblems } from '../delay';
+import { type DelayTransportSetting, findHorizonProblem } from '../delay';
 import { InvalidOptionsError, withoutUndefined } from '../errors';
 import { type LogLevel, LOG_LEVELS } from '../operations';
 import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
 import { type RateLimitOptions, findApiKeyProblems, findOperatorKeyProblems } from '../api/http';
 import { DEFAULT_PREFIX, type ResolvedRabbitOptions } from '../rabbit';
-import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
+import { schemaName, serverUrl } from '../database';
 
 type BrokerConfig = Pick<ResolvedRabbitOptions, 'urls' | 'prefix' | 'replyPrefixes' | 'queueType'>;
 
@@ -90,7 +90,7 @@ function policyProblems(orders: OrderPolicyOptions): readonly string[] {
 }
 
 function problemsAcross(settings: Settings): string[] {
-  const ladder = findLadderProblems({ ...ladderOf(settings), horizonMs: settings.HORIZON_MS });
+  const horizon = findHorizonProblem(settings.HORIZON_MS, settings.LADDER_UNIT_MS ?? 0);
   const { RABBITMQ_URLS: urls, DELAY_TRANSPORT: transport } = settings;
   const needsBroker = urls.length === 0 && transport !== 'auto' && transport !== 'none';
   const pairs = [
@@ -99,7 +99,7 @@ function problemsAcross(settings: Settings): string[] {
   ] as const;
   const halves = pairs.filter(([one, other]) => (settings[one] === undefined) !== (settings[other] === undefined));
   return [
-    ...ladder.map((problem) => `ladder: ${problem}`),
+    ...(horizon === undefined ? [] : [`HORIZON_MS ${horizon}`]),
     ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
     ...halves.map(([one, other]) => `${one} and ${other} must be set together`),
     ...findPublishedSecrets(settings),
@@ -299,10 +299,10 @@ export const configSchema = z.object({
   RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
   RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
-  DATABASE_URL: z.string(required).superRefine(checkDatabaseUrl),
+  DATABASE_URL: z.string(required).pipe(serverUrl),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
-  DATABASE_SCHEMA: z.string().superRefine(checkSchemaName).default('order_timeout'),
+  DATABASE_SCHEMA: schemaName.default('order_timeout'),
   RABBITMQ_URLS: z.string({ error: 'must be set; "none" means that there is no broker' }).pipe(brokerUrls),
   RABBITMQ_PREFIX: z
     .string()
@@ -363,19 +363,6 @@ function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
 
 function checkOperatorKeys(keys: readonly string[], context: z.RefinementCtx): void {
   for (const message of findOperatorKeyProblems(keys)) context.addIssue({ code: 'custom', message });
-}
-
-/** The messages must not contain the URL, which holds the password. */
-function checkDatabaseUrl(url: string, context: z.RefinementCtx): void {
-  const servers = parseServerUrls(url);
-  const problem = servers ? findSessionProblem(servers) : 'must be a postgresql:// URL';
-  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-}
-
-function checkSchemaName(schema: string, context: z.RefinementCtx): void {
-  for (const problem of findSchemaNameProblems(schema)) {
-    context.addIssue({ code: 'custom', message: problem.replace(/^schema /, '') });
-  }
 }
 
 /**

@@ -63,6 +63,6 @@ export {
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,
   type SweepOptions,
-  TIMEOUTS_OPTIONS,
+  timeoutsOptions,
   type TimeoutsOptions,
 } from './model/timeouts-options';

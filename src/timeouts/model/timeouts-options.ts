@@ -1,22 +1,23 @@
 import { DataSource } from 'typeorm';
-import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../../delay';
+import { z } from 'zod';
+import { type DelayTransportSetting, findHorizonProblem, ladderOptions, type LadderOptions } from '../../delay';
 import {
   assertOptionsObject,
-  findOptionNameProblems,
-  findRangeProblems,
-  findUnknownOptions,
+  integer,
   InvalidOptionsError,
-  withoutUndefined,
+  oneOf,
+  optionsOf,
+  present,
+  readOptions,
 } from '../../errors';
-import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../../rabbit';
+import { type RabbitOptions, rabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../../rabbit';
 import {
   type DatabaseOptions,
-  findSchemaNameProblems,
   nameOwnSchema,
   connectionOptions,
-  findDatabaseProblems,
-  resolveDatabaseOptions,
+  databaseOptions,
   retryWhileUnavailable,
+  schemaName,
 } from '../../database';
 import { type Clock } from '../../clock';
 
@@ -104,92 +105,88 @@ export interface ResolvedTimeoutsOptions extends Connection {
   readonly isDormant: boolean;
 }
 
-export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
-  dataSource: true,
-  database: true,
-  rabbit: true,
-  schema: true,
-  transport: true,
-  ladder: true,
-  horizonMs: true,
-  sweep: true,
-  consume: true,
-  shutdownTimeoutMs: true,
-} satisfies Record<Exclude<keyof TimeoutsOptions, symbol>, true>);
-
-const LADDER_OPTIONS = Object.keys({ base: true, unitMs: true } satisfies Record<
-  keyof NonNullable<TimeoutsOptions['ladder']>,
-  true
->);
-
-const SWEEP_DEFAULTS: ResolvedSweepOptions = { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000 };
-
-const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
+export const TRANSPORTS = [
+  'auto',
+  'delayed-exchange',
+  'ladder',
+  'none',
+] as const satisfies readonly DelayTransportSetting[];
 
 const DAY_MS = 86_400_000;
 
-/** The plugin takes at most 49.7 days; a horizon above 30 would bring its limits back. */
-const MAX_HORIZON_MS = 30 * DAY_MS;
+const ms = (min: number, max: number): z.ZodType<number, number> => integer(min, max, ' milliseconds');
+
+const sweepOptions = optionsOf({
+  intervalMs: ms(100, DAY_MS).default(2_000),
+  marginMs: ms(0, DAY_MS).default(3_000),
+  budgetMs: ms(100, DAY_MS).default(20_000),
+} satisfies Record<keyof SweepOptions, z.ZodType>);
+
+const NO_DATA_SOURCE =
+  'must be a TypeORM DataSource of type "postgres"; without one, give database the URL of the server';
+
+export const timeoutsOptions = optionsOf({
+  dataSource: z.custom<DataSource>(isOfPostgres, NO_DATA_SOURCE).optional(),
+  database: databaseOptions.optional(),
+  rabbit: rabbitOptions
+    .extend({ urls: rabbitOptions.shape.urls.min(1, 'must name at least one amqp:// or amqps:// URL') })
+    .optional(),
+  schema: schemaName.default('order_timeout'),
+  transport: oneOf(TRANSPORTS).default('auto'),
+  ladder: ladderOptions.prefault({}),
+  // The plugin takes at most 49.7 days; a horizon above 30 would bring its limits back.
+  horizonMs: ms(1_000, 30 * DAY_MS).default(DAY_MS),
+  sweep: sweepOptions.prefault({}),
+  consume: z.boolean('must be true or false').default(true),
+  shutdownTimeoutMs: ms(0, 600_000).default(10_000),
+} satisfies Record<Exclude<keyof TimeoutsOptions, symbol>, z.ZodType>);
 
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
   assertOptionsObject('TimeoutsModule', options);
-  const { dataSource, database, ...others } = options;
-  const hasBroker = !options[DRIVEN_BY_TESTS] && Boolean(options.rabbit);
-  const resolved: Omit<ResolvedTimeoutsOptions, keyof Connection> = {
-    schema: 'order_timeout',
-    ladder: {},
-    horizonMs: DAY_MS,
-    consume: true,
-    shutdownTimeoutMs: 10_000,
-    ...withoutUndefined(others),
-    // Nothing but our tables is created through a connection of our own.
-    ownsDatabase: options[OWNS_DATABASE] ?? database !== undefined,
-    isDrivenByTests: options[DRIVEN_BY_TESTS] ?? false,
-    isDormant: options[DORMANT] ?? false,
+  const { data, problems } = readOptions(timeoutsOptions, asUsed(options), ['isGlobal']);
+  const all = [...problems, ...findConflicts(options)];
+  if (!data || all.length > 0) throw new InvalidOptionsError('TimeoutsModule', all);
+  nameOwnSchema(data.schema);
+  const isDrivenByTests = options[DRIVEN_BY_TESTS] ?? false;
+  const hasBroker = data.rabbit !== undefined;
+  return Object.freeze({
+    ...data,
+    ...connectionOf(data),
+    rabbit: data.rabbit ?? resolveRabbitOptions({ urls: [] }),
     hasBroker,
-    hasOutboxReader: hasBroker || options[DRIVEN_BY_TESTS] === true,
-    transport: hasBroker ? (options.transport ?? 'auto') : 'none',
-    rabbit: resolveRabbitOptions((hasBroker && options.rabbit) || { urls: [] }),
-    sweep: { ...SWEEP_DEFAULTS, ...withoutUndefined(options.sweep ?? {}) },
-  };
-  const problems = [
-    ...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']),
-    ...findConnectionProblems({ dataSource, database }),
-    ...problemsOf(resolved),
-    ...(hasBroker ? findRabbitProblems(resolved.rabbit) : []),
-    ...findTransportProblems(options),
-  ];
-  if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
-  nameOwnSchema(resolved.schema);
-  return Object.freeze({ ...resolved, ...connectionOf({ dataSource, database }) });
+    hasOutboxReader: hasBroker || isDrivenByTests,
+    transport: hasBroker ? data.transport : 'none',
+    // Nothing but our tables is created through a connection of our own.
+    ownsDatabase: options[OWNS_DATABASE] ?? data.database !== undefined,
+    isDrivenByTests,
+    isDormant: options[DORMANT] ?? false,
+  });
 }
 
-function findTransportProblems({ transport = 'auto', rabbit }: TimeoutsOptions): string[] {
-  if (!TRANSPORTS.includes(transport)) return [`transport must be one of ${TRANSPORTS.join(', ')} (got ${transport})`];
-  if (rabbit || transport === 'none' || transport === 'auto') return [];
+/** The options without a broker that is not used. */
+export function asUsed(options: TimeoutsOptions): TimeoutsOptions {
+  return { ...options, rabbit: (!options[DRIVEN_BY_TESTS] && options.rabbit) || undefined };
+}
+
+/** What is wrong with options together, however wrong each of them is. */
+export function findConflicts(options: TimeoutsOptions): string[] {
+  const { dataSource, database, rabbit, transport, horizonMs = DAY_MS, ladder } = options;
+  const horizon = findHorizonProblem(horizonMs, ladder?.unitMs ?? 0);
+  const needsBroker = transport === 'ladder' || transport === 'delayed-exchange';
   return [
-    `transport "${transport}" needs a broker: set rabbit.urls, or leave transport out to run on PostgreSQL alone`,
+    ...(dataSource && database !== undefined ? ['give either dataSource or database, not both'] : []),
+    ...(dataSource === undefined && database === undefined ? [`dataSource ${NO_DATA_SOURCE}`] : []),
+    ...(horizon === undefined ? [] : [`horizonMs ${horizon}`]),
+    ...(needsBroker && !rabbit
+      ? [`transport "${transport}" needs a broker: set rabbit.urls, or leave transport out to run on PostgreSQL alone`]
+      : []),
   ];
 }
 
-function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): string[] {
-  const { schema, horizonMs, sweep, shutdownTimeoutMs } = options;
-  const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
-  problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
-  problems.push(...findUnknownOptions(sweep, Object.keys(SWEEP_DEFAULTS), 'sweep.'));
-  const within = (name: string, value: number, min: number, max: number): void =>
-    void problems.push(...findRangeProblems(name, value, [min, max], ' milliseconds'));
-  problems.push(...findSchemaNameProblems(schema));
-  within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
-  within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);
-  within('sweep.marginMs', sweep.marginMs, 0, DAY_MS);
-  within('sweep.budgetMs', sweep.budgetMs, 100, DAY_MS);
-  within('shutdownTimeoutMs', shutdownTimeoutMs, 0, 600_000);
-  return problems;
+function isOfPostgres(given: unknown): boolean {
+  return (given as Partial<DataSource> | null)?.options?.type === 'postgres';
 }
-
-type ConnectionChoice = Pick<TimeoutsOptions, 'dataSource' | 'database'>;
 
 /** A DataSource, and whether the module connects and ends it. */
 interface Connection {
@@ -197,20 +194,11 @@ interface Connection {
   readonly ownsConnection: boolean;
 }
 
-export function findConnectionProblems({ dataSource, database }: ConnectionChoice): string[] {
-  if (dataSource !== undefined && database !== undefined) return ['give either dataSource or database, not both'];
-  if (database !== undefined) return findDatabaseProblems(resolveDatabaseOptions(database));
-  if (dataSource?.options.type === 'postgres') return [];
-  return [
-    'dataSource must be a TypeORM DataSource of type "postgres"; without one, give database the URL of the server',
-  ];
-}
-
-/** A choice without problems, not connected yet. */
-export function connectionOf({ dataSource, database }: ConnectionChoice): Connection {
+/** Not connected yet. */
+function connectionOf({ dataSource, database }: z.output<typeof timeoutsOptions>): Connection {
   if (dataSource) return { dataSource, ownsConnection: false };
-  const own = new DataSource(connectionOptions(resolveDatabaseOptions(database ?? '')));
-  return { dataSource: own, ownsConnection: true };
+  const own = connectionOptions(present(database, 'the database'));
+  return { dataSource: new DataSource(own), ownsConnection: true };
 }
 
 /** Connects a DataSource of our own. It waits half a minute for a server that is not there yet. */

@@ -215,7 +215,11 @@ describe('loadConfig', () => {
     ['a network of all addresses', { TRUST_PROXY: 'loopback, 0.0.0.0/0' }, 'TRUST_PROXY must be the number'],
     ['a host name as proxy', { TRUST_PROXY: 'proxy.internal' }, 'TRUST_PROXY must be the number'],
     ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
-    ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
+    [
+      'a unit beyond the horizon',
+      { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' },
+      "HORIZON_MS must be at least the ladder's unitMs",
+    ],
     ['an empty list of keys', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
     ['a broker beside none', { RABBITMQ_URLS: 'none,amqp://one' }, 'RABBITMQ_URLS.0 must be an amqp://'],
     [

@@ -1,4 +1,4 @@
-import { findSessionProblem, parseServerUrls } from '../../../src/database';
+import { findSessionProblem, parseServerUrls } from '../../../src/database/resilient-client';
 
 const parse = (url: string) => {
   const servers = parseServerUrls(url);

@@ -1,15 +1,19 @@
 import { type DataSource } from 'typeorm';
 import { PreparingClient, ResilientClient } from '../../../src/database';
-import {
-  connectionOf,
-  endConnection,
-  findConnectionProblems,
-  openConnection,
-} from '../../../src/timeouts/model/timeouts-options';
+import { InvalidOptionsError } from '../../../src/errors';
+import { endConnection, openConnection, resolveTimeoutsOptions } from '../../../src/timeouts/model/timeouts-options';
 import { poolGaps } from '../../../src/timeouts/startup/assert-database';
 import { ManualClock } from '../../support/manual-clock';
 
 const URL = 'postgres://user:secret@db-1,db-2/shop?target_session_attrs=read-write';
+const problemsOf = (choice: object): readonly string[] => {
+  try {
+    resolveTimeoutsOptions(choice);
+    return [];
+  } catch (error) {
+    return InvalidOptionsError.problemsIn(error);
+  }
+};
 const host = { options: { type: 'postgres' } } as DataSource;
 
 describe('how the module connects', () => {
@@ -17,7 +21,7 @@ describe('how the module connects', () => {
     ['the DataSource of the host', { dataSource: host }],
     ['a URL', { database: URL }],
     ['a URL with options', { database: { url: URL, poolSize: 2, preparedStatements: false } }],
-  ])('may be %s', (_, choice) => expect(findConnectionProblems(choice)).toEqual([]));
+  ])('may be %s', (_, choice) => expect(problemsOf(choice)).toEqual([]));
 
   it.each<[string, object, string]>([
     ['both', { dataSource: host, database: URL }, 'either dataSource or database, not both'],
@@ -31,20 +35,20 @@ describe('how the module connects', () => {
     ['a word', { database: { url: URL, preparedStatements: 'off' } }, 'preparedStatements must be true or false'],
     ['another name', { database: { url: URL, max: 5 } }, 'unknown option "database.max"'],
   ])('must not be %s', (_, choice, problem) => {
-    const problems = findConnectionProblems(choice);
+    const problems = problemsOf(choice);
     expect(problems).toEqual([expect.stringContaining(problem)]);
     expect(problems.join()).not.toContain('secret');
   });
 
   it('by a URL is a pool that lacks nothing', () => {
-    const { dataSource, ownsConnection } = connectionOf({ database: URL });
+    const { dataSource, ownsConnection } = resolveTimeoutsOptions({ database: URL });
     expect(ownsConnection).toBe(true);
     expect(poolGaps(dataSource)).toBeUndefined();
     expect(dataSource.options).toMatchObject({ url: URL, poolSize: 20, extra: { Client: PreparingClient } });
   });
 
   it('by a URL of a pooler prepares no statements', () => {
-    const { dataSource } = connectionOf({ database: { url: URL, preparedStatements: false, poolSize: 7 } });
+    const { dataSource } = resolveTimeoutsOptions({ database: { url: URL, preparedStatements: false, poolSize: 7 } });
     expect(dataSource.options).toMatchObject({ poolSize: 7, extra: { Client: ResilientClient } });
   });
 });
