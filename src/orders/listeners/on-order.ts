@@ -1,7 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { Logger, Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { findRangeProblems, findUnknownOptions, InvalidOptionsError, withoutUndefined } from '../../errors';
+import { z } from 'zod';
+import { integer, InvalidOptionsError, optionsOf, parseOptions } from '../../errors';
 import {
   type TimeoutHandlerOptions,
   registeredHandler,
@@ -101,25 +102,16 @@ export interface OrderListenerOptions {
   readonly maxAttempts?: number;
 }
 
-const DEFAULTS = { concurrency: 10, timeoutMs: 15_000, maxAttempts: 5 };
-
-const RANGES: Record<keyof typeof DEFAULTS, readonly [number, number]> = {
-  concurrency: [1, 10_000],
-  timeoutMs: [1_000, 598_000],
-  maxAttempts: [1, 1_000],
-};
+const listenerOptions = optionsOf({
+  name: z.string('must be a text').optional(),
+  concurrency: integer(1, 10_000).default(10),
+  timeoutMs: integer(1_000, 598_000).default(15_000),
+  maxAttempts: integer(1, 1_000).default(5),
+} satisfies Record<keyof OrderListenerOptions, z.ZodType>);
 
 /** @throws InvalidOptionsError naming every value out of range. */
 export function handlerOptionsOf(listener: string, options: OrderListenerOptions): TimeoutHandlerOptions {
-  const { concurrency, timeoutMs, maxAttempts } = { ...DEFAULTS, ...withoutUndefined(options) };
-  const given = { concurrency, timeoutMs, maxAttempts };
-  const names = Object.keys(RANGES) as (keyof typeof RANGES)[];
-  const problems = [
-    ...findUnknownOptions(options, ['name', ...names]),
-    ...names.flatMap((name) => findRangeProblems(name, given[name], RANGES[name])),
-  ];
-  if (problems.length > 0) throw new InvalidOptionsError(`the order listener ${listener}`, problems);
-  return deliveryLimits(given);
+  return deliveryLimits(parseOptions(`the order listener ${listener}`, listenerOptions, options));
 }
 
 interface DeliveryLimits {

@@ -1,6 +1,7 @@
 import { SetMetadata, Injectable } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
-import { findRangeProblems, InvalidOptionsError, withoutUndefined } from '../../errors';
+import { z } from 'zod';
+import { integer, InvalidOptionsError, parseOptions, withoutUndefined } from '../../errors';
 import { isValidKind } from '../scheduling/timeout-scheduler';
 import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../model/errors';
 import { isBatchHandler, type TimeoutHandlerInstance } from '../model/timeout';
@@ -91,16 +92,6 @@ function canHandle(instance: object): instance is TimeoutHandlerInstance {
 
 type ResolvedHandlerOptions = Required<Omit<TimeoutHandlerOptions, typeof OWN_KIND>>;
 
-const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs' | 'statementTimeoutMs'> = {
-  prefetch: 1_000,
-  batchSize: 200,
-  concurrency: 2,
-  lookUpConcurrency: 200,
-  maxAttempts: 5,
-  leaseMs: 20_000,
-  runTimeoutMs: 30_000,
-};
-
 /**
  * A handler of single timeouts gets a transaction for each. Together in one they would keep each other's row locks until
  * its end, and two such transactions that touch shared rows in different orders end in a deadlock, a second each time.
@@ -110,18 +101,18 @@ const SINGLE_DEFAULTS = { batchSize: 1, concurrency: 5 } as const;
 /** The server must not end a session whose handler is still within its time. */
 const IDLE_MARGIN_MS = 1_000;
 
-/** Smallest sensible values; the largest is what a 16-bit prefetch or a readable transaction bears. */
-const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = {
-  prefetch: [1, 65_535],
-  batchSize: [1, 5_000],
-  concurrency: [1, 64],
-  lookUpConcurrency: [1, 10_000],
-  maxAttempts: [1, 1_000],
-  leaseMs: [3_000, 600_000],
-  runTimeoutMs: [100, 600_000],
-  idleTimeoutMs: [100, 660_000],
-  statementTimeoutMs: [100, 600_000],
-};
+/** From the smallest sensible value to what a 16-bit prefetch or a readable transaction bears. */
+const handlerOptions = z.object({
+  prefetch: integer(1, 65_535).default(1_000),
+  batchSize: integer(1, 5_000).default(200),
+  concurrency: integer(1, 64).default(2),
+  lookUpConcurrency: integer(1, 10_000).default(200),
+  maxAttempts: integer(1, 1_000).default(5),
+  leaseMs: integer(3_000, 600_000).default(20_000),
+  runTimeoutMs: integer(100, 600_000).default(30_000),
+  idleTimeoutMs: integer(100, 660_000).exactOptional(),
+  statementTimeoutMs: integer(100, 600_000).exactOptional(),
+} satisfies Record<keyof ResolvedHandlerOptions, z.ZodType>);
 
 /** @throws InvalidOptionsError naming every value out of range. */
 export function resolveHandlerOptions(
@@ -129,14 +120,14 @@ export function resolveHandlerOptions(
   options: TimeoutHandlerOptions,
   takes: 'batches' | 'single timeouts',
 ): ResolvedHandlerOptions {
-  const defaults = takes === 'batches' ? DEFAULTS : { ...DEFAULTS, ...SINGLE_DEFAULTS };
-  const given = { ...defaults, ...withoutUndefined(options) };
-  const { runTimeoutMs } = given;
-  const resolved = { idleTimeoutMs: runTimeoutMs + IDLE_MARGIN_MS, statementTimeoutMs: runTimeoutMs, ...given };
-  const names = Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[];
-  const problems = names.flatMap((name) => findRangeProblems(name, resolved[name], RANGES[name]));
-  if (problems.length > 0) throw new InvalidOptionsError(`@TimeoutHandler('${kind}')`, problems);
-  return Object.freeze(resolved);
+  const given = { ...(takes === 'single timeouts' && SINGLE_DEFAULTS), ...withoutUndefined(options) };
+  const resolved = parseOptions(`@TimeoutHandler('${kind}')`, handlerOptions, given);
+  const { runTimeoutMs } = resolved;
+  return Object.freeze({
+    idleTimeoutMs: runTimeoutMs + IDLE_MARGIN_MS,
+    statementTimeoutMs: runTimeoutMs,
+    ...resolved,
+  });
 }
 
 interface Found extends TimeoutHandlerMetadata {

@@ -56,7 +56,7 @@ describe('an application does not start with a listener', () => {
     ['whose class is provided twice', [Mailer, { provide: 'again', useClass: Mailer }], /DUPLICATE_ORDER_LISTENER/],
     ['that belongs to a request', [OfRequest], /INVALID_ORDER_LISTENER: .*OfRequest\.send belongs to a request/],
     ['whose name cannot be a kind', [Misnamed], /INVALID_OPTIONS: .*"send mail" must match/],
-    ['whose options are wrong', [OutOfRange], /3 problems: unknown option "retries".*concurrency.*timeoutMs/],
+    ['whose options are wrong', [OutOfRange], /3 problems: concurrency.*timeoutMs.*unknown option "retries"/],
     ['whose kind has a handler of the host', [Mailer, Impostor], /DUPLICATE_TIMEOUT_HANDLER: .*order-listener/],
   ])('%s', async (_, providers, message) => {
     await expect(startHost(database, vhost, providers)).rejects.toThrow(message);
