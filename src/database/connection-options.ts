@@ -62,12 +62,14 @@ export const serverUrl = z.string(URL_WANTED).superRefine((url, context) => {
   if (problem !== undefined) context.addIssue(problem);
 });
 
+export const poolSize = integer(2, 1_000).default(20);
+
 /** The URL alone will do. */
 export const databaseOptions = z.preprocess(
   (given) => (typeof given === 'string' ? { url: given } : given),
   optionsOf({
     url: serverUrl,
-    poolSize: integer(2, 1_000).default(20),
+    poolSize,
     preparedStatements: z.boolean('must be true or false').default(true),
   } satisfies Record<keyof DatabaseOptions, z.ZodType>),
 );
@@ -93,6 +95,7 @@ export const schemaName = z.custom<string>(
   {
     error: ({ input }) =>
       `must match ${SCHEMA_NAME.source} and be no key word of SQL (got ${JSON.stringify(input)}), e.g. "order_timeout"`,
+    abort: false,
   },
 );
 

@@ -1,10 +1,4 @@
-export {
-  ResilientClient,
-  writableServers,
-  cancel,
-  hangUp,
-  type PooledClient,
-} from './resilient-client';
+export { ResilientClient, writableServers, cancel, hangUp, type PooledClient } from './resilient-client';
 export {
   PLAN_BY_INDEX,
   PreparingClient,
@@ -19,6 +13,7 @@ export {
   storableText,
 } from './own-connection';
 export {
+  poolSize,
   schemaName,
   serverUrl,
   validateSchemaName,

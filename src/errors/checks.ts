@@ -23,7 +23,14 @@ export function optionsOf<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.c
 export function integer(min: number, max: number, unit = ''): z.ZodType<number, number> {
   const isGood = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   const wanted = `must be an integer from ${min} to ${max}${unit}`;
-  return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${String(input)})` });
+  return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${String(input)})`, abort: false });
+}
+
+/** An object whose names people choose. zod's records drop `__proto__` silently. */
+export function recordOf<S extends z.ZodType>(part: S): z.ZodType<Record<string, z.output<S>>> {
+  return z
+    .custom((given) => !Object.hasOwn(given ?? {}, '__proto__'), 'must not use "__proto__" as a name')
+    .pipe(z.record(z.string(), part, 'must be an object'));
 }
 
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T, T> {
@@ -35,20 +42,22 @@ export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T,
  *
  * @returns what the schema makes of them, or every problem, one sentence each.
  * @param beside names that belong next to useFactory, because they decide what the module consists of
+ * @param nameOf what the sentences call an option
  */
 export function readOptions<S extends z.ZodType>(
   schema: S,
   given: unknown,
   beside: readonly string[] = [],
+  nameOf = (path: readonly string[]): string => path.join('.'),
 ): { readonly data: z.output<S> | undefined; readonly problems: readonly string[] } {
   const { data, error } = schema.safeParse(withoutUndefinedWithin(given));
   const problems = (error?.issues ?? []).flatMap((issue) => {
-    const name = issue.path.map(String).join('.');
-    if (issue.code !== 'unrecognized_keys') return [`${name || 'the options'} ${issue.message}`];
+    const path = issue.path.map(String);
+    if (issue.code !== 'unrecognized_keys') return [`${nameOf(path) || 'the options'} ${issue.message}`];
     return issue.keys.map((key) =>
-      name === '' && beside.includes(key)
+      path.length === 0 && beside.includes(key)
         ? `"${key}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`
-        : `unknown option "${name === '' ? key : `${name}.${key}`}"; ${issue.message}`,
+        : `unknown option "${nameOf([...path, key])}"; ${issue.message}`,
     );
   });
   return { data, problems };
@@ -61,52 +70,12 @@ export function parseOptions<S extends z.ZodType>(subject: string, schema: S, gi
   return data as z.output<S>;
 }
 
-/** Keeps lists and instances of classes as they are. */
+/** Keeps what is not plain data as it is: lists, instances of classes, and a host's own objects with methods. */
 function withoutUndefinedWithin(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   const given = Object.entries(withoutUndefined(value));
+  if (given.some(([, part]) => typeof part === 'function')) return value;
   return Object.fromEntries(given.map(([name, part]) => [name, withoutUndefinedWithin(part)]));
-}
-
-/**
- * Finds problems with the names of the options that a module was given, whatever their values are.
- *
- * @param beside names that belong next to useFactory, because they decide what the module consists of
- */
-export function findOptionNameProblems(given: object, known: readonly string[], beside: readonly string[]): string[] {
-  const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  const misplaced = names.filter((name) => beside.includes(name));
-  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !beside.includes(name)));
-  return [
-    ...misplaced.map(
-      (name) =>
-        `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,
-    ),
-    ...findUnknownOptions(others, known),
-  ];
-}
-
-/**
- * Returns a sentence for each unknown option, with the list of known ones.
- *
- * @param at prefix of the name, for example `rabbit.`
- */
-export function findUnknownOptions(given: unknown, known: readonly string[], at = ''): string[] {
-  if (typeof given !== 'object' || given === null) return [];
-  const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  const unknown = names.filter((name) => !known.includes(name));
-  return unknown.map((name) => `unknown option "${at}${name}"; the options are ${known.join(', ')}`);
-}
-
-/** Returns a sentence if the value is not an integer within the range, both ends included. */
-export function findRangeProblems(
-  name: string,
-  value: unknown,
-  [min, max]: readonly [min: number, max: number],
-  unit = '',
-): string[] {
-  const isGood = Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-  return isGood ? [] : [`${name} must be an integer from ${min} to ${max}${unit} (got ${String(value)})`];
 }
 
 /**

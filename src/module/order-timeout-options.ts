@@ -1,32 +1,26 @@
 import { ConfigurableModuleBuilder, Module, type Provider, type DynamicModule, type Type } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { SystemClock } from '../clock';
-import {
-  assertOptionsObject,
-  findOptionNameProblems,
-  findUnknownOptions,
-  InvalidOptionsError,
-  ownValue,
-} from '../errors';
+import { z } from 'zod';
+import { assertOptionsObject, InvalidOptionsError, optionsOf, ownValue, readOptions, recordOf } from '../errors';
 import {
   LIMITS,
-  OrderPolicies,
   type OrderPolicyOptions,
-  POLICIES,
-  resolveRetention,
+  orderPolicyOptions,
   type RetentionOptions,
+  retentionOptions,
 } from '../orders';
 import {
   ApiKeys,
   findApiKeyProblems,
   findOperatorKeyProblems,
-  findRateLimitProblems,
   OperatorKeys,
   type RateLimitOptions,
+  rateLimitOptions,
 } from '../api/http';
 import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
-import { resolveTimeoutsOptions, timeoutsOptions, type TimeoutsOptions } from '../timeouts';
-import { type ResolvedWebhookOptions, resolveWebhookOptions, type WebhookOptions } from '../webhooks';
+import { asUsed, findConflicts, timeoutsOptions, type TimeoutsOptions } from '../timeouts';
+import { type ResolvedWebhookOptions, type WebhookOptions, webhookOptions } from '../webhooks';
 
 /** Options of OrderTimeoutModule. */
 export interface OrderTimeoutOptions extends TimeoutsOptions {
@@ -78,20 +72,22 @@ export interface ResolvedOrderTimeoutOptions extends Required<Pick<OrderTimeoutO
   readonly webhooks: ResolvedWebhookOptions | undefined;
 }
 
-const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
-  ...Object.keys(timeoutsOptions.shape),
-  ...Object.keys({
-    orders: true,
-    retention: true,
-    providers: true,
-    resilience: true,
-    apiKeys: true,
-    operatorKeys: true,
-    rateLimits: true,
-    webhooks: true,
-    migrate: true,
-  } satisfies Record<Exclude<keyof OrderTimeoutOptions, keyof TimeoutsOptions>, true>),
-];
+const names = z.array(z.string('must be a text'), 'must be a list');
+
+const moduleOptions = optionsOf({
+  ...timeoutsOptions.shape,
+  orders: orderPolicyOptions.optional(),
+  retention: retentionOptions.optional(),
+  providers: z.array(z.custom<PaymentProvider>(), 'must be a list').optional(),
+  resilience: recordOf(z.custom<ResilienceOptions>()).optional(),
+  apiKeys: z.union([z.literal('open'), names], 'must be a list, or "open"').optional(),
+  operatorKeys: names.optional(),
+  rateLimits: rateLimitOptions.optional(),
+  webhooks: webhookOptions.optional(),
+  migrate: z.boolean('must be true or false').optional(),
+} satisfies Record<Exclude<keyof OrderTimeoutOptions, symbol>, z.ZodType>);
+
+const ORDER_TIMEOUT_OPTION_NAMES = Object.keys(moduleOptions.shape);
 
 /** Names of the options that are given beside useFactory. */
 const EXTRAS: readonly string[] = Object.keys({
@@ -102,86 +98,65 @@ const EXTRAS: readonly string[] = Object.keys({
   path: true,
 } satisfies Record<keyof OrderTimeoutExtras, true>);
 
-const RATE_LIMIT_OPTIONS = Object.keys({
-  perKey: true,
-  failuresPerAddress: true,
-  forgeriesPerAddress: true,
-} satisfies Record<keyof RateLimitOptions, true>);
-
-const RETENTION_OPTIONS = Object.keys({
-  finishedOrdersMs: true,
-  idempotencyKeysMs: true,
-  settledMoneyMs: true,
-  intervalMs: true,
-} satisfies Record<keyof RetentionOptions, true>);
-
 /** @throws InvalidOptionsError with every invalid option. */
 export function resolveOrderTimeoutOptions(
   options: OrderTimeoutOptions,
-  { http = false, operator = false }: Pick<OrderTimeoutExtras, 'http' | 'operator'>,
+  extras: Pick<OrderTimeoutExtras, 'http' | 'operator'>,
 ): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
-  const { orders = {}, retention = {}, providers = [], resilience = {}, apiKeys = [], ...others } = options;
-  const { operatorKeys = [], rateLimits = {}, migrate = true, webhooks, ...rest } = others;
-  const timeouts = onlyOf(rest, Object.keys(timeoutsOptions.shape));
-  const names = providers.map(({ name }) => name);
-  const problems = [
-    ...findOptionNameProblems(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
-    ...findUnknownPolicyOptions(orders),
-    ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
-    ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
-    ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
-    ...findUnknownOptions(retention, RETENTION_OPTIONS, 'retention.'),
-    ...problemsOf(() => resolveRetention(retention)).map((problem) => `retention.${problem}`),
-    ...problemsOf(() => new PaymentProviders(providers)),
-    ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
-    ...providers.flatMap((one) =>
-      problemsOf(() => new ResilientProvider(one, new SystemClock(), ownValue(resilience, one.name))),
-    ),
-    ...findUnknownProviders(Object.keys(resilience), names),
-    ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
-    ...findOperatorKeyProblems(operatorKeys),
-    ...(operatorKeys.length > 0 && !operator ? ['operatorKeys need operator: true'] : []),
-    ...findRateLimitProblems(rateLimits),
-    ...(webhooks ? problemsOf(() => resolveWebhookOptions(webhooks)).map((problem) => `webhooks.${problem}`) : []),
-    ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
+  const { data, problems } = readOptions(moduleOptions, asUsed(options), EXTRAS);
+  const all = [
+    ...problems,
+    ...findConflicts(options),
+    ...findProviderProblems(options),
+    ...findKeyProblems(options, extras),
   ];
-  if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
-  const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  const given = { timeouts, orders, retention, providers, resilience, apiKeys: keys, rateLimits, migrate };
+  if (!data || all.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', all);
+  const { orders = {}, retention = {}, providers = [], resilience = {}, rateLimits = {}, ...others } = options;
+  const { apiKeys = [], operatorKeys = [], webhooks, migrate = true, ...timeouts } = others;
   return Object.freeze({
-    ...given,
+    ...{ timeouts, orders, retention, providers, resilience, rateLimits, migrate },
+    apiKeys: apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys),
     operatorKeys: new OperatorKeys(operatorKeys),
-    webhooks: webhooks && resolveWebhookOptions(webhooks),
+    webhooks: webhooks && data.webhooks,
   });
 }
 
-function unnameable(name: string): string {
-  return `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`;
+function findProviderProblems({ providers: given, resilience = {} }: OrderTimeoutOptions): string[] {
+  const providers = listOf(given);
+  const known = providers.map(({ name }) => name);
+  const unknown = Object.keys(resilience).filter((name) => !known.includes(name));
+  return [
+    ...problemsOf(() => new PaymentProviders(providers)),
+    ...known
+      .filter((name) => !LIMITS.provider.test(name))
+      .map(
+        (name) =>
+          `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`,
+      ),
+    ...providers.flatMap((one) =>
+      problemsOf(() => new ResilientProvider(one, new SystemClock(), ownValue(resilience, one.name))),
+    ),
+    ...unknown.map((name) => `resilience.${name} names no provider; the providers are: ${known.join(', ') || 'none'}`),
+  ];
 }
 
-function findUnknownProviders(given: readonly string[], names: readonly string[]): string[] {
-  const unknown = given.filter((name) => !names.includes(name));
-  return unknown.map(
-    (name) => `resilience.${name} names no provider; the providers are: ${names.join(', ') || 'none'}`,
-  );
+function findKeyProblems(
+  { apiKeys = [], operatorKeys }: OrderTimeoutOptions,
+  { http = false, operator = false }: Pick<OrderTimeoutExtras, 'http' | 'operator'>,
+): string[] {
+  const operators = listOf(operatorKeys);
+  return [
+    ...findApiKeyProblems(apiKeys === 'open' ? [] : listOf(apiKeys)),
+    ...findOperatorKeyProblems(operators),
+    ...(operators.length > 0 && !operator ? ['operatorKeys need operator: true'] : []),
+    ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
+  ];
 }
 
-function findUnknownPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
-  const ofMerchants = Object.entries(merchants).flatMap(([id, own]) =>
-    findUnknownOptions(own, POLICIES, `orders.merchants.${id}.`),
-  );
-  return [...findUnknownOptions(base, [...POLICIES, 'merchants'], 'orders.'), ...ofMerchants];
-}
-
-/** Drops unknown options, which the validation of each part would report again. Keeps our symbols. */
-function onlyOf<T extends object>(given: T, names: readonly string[]): T {
-  return Object.fromEntries(
-    Reflect.ownKeys(given)
-      .filter((key) => typeof key === 'symbol' || names.includes(key))
-      .map((key) => [key, given[key as keyof T]]),
-  ) as T;
-}
+/** Nothing if it is no list, which the schema reports. */
+const listOf = <T>(given: readonly T[] | undefined): readonly T[] =>
+  Array.isArray(given) ? (given as readonly T[]) : [];
 
 /** Problems that a part reports by throwing. */
 function problemsOf(check: () => unknown): readonly string[] {
@@ -232,15 +207,17 @@ export type OrderTimeoutModuleAsyncOptions = typeof definition.ASYNC_OPTIONS_TYP
 /** Options of Nest's ConfigurableModuleAsyncOptions. */
 const OF_NEST = ['imports', 'inject', 'useFactory', 'useClass', 'useExisting', 'provideInjectionTokensFrom'];
 
+const besideFactory = optionsOf(
+  Object.fromEntries([...EXTRAS, ...OF_NEST].map((name) => [name, z.unknown().optional()])),
+);
+
 /** @throws InvalidOptionsError for options that forRootAsync does not read. */
 export function assertBesideFactory(given: object): void {
-  const names = Object.keys(given);
-  const misplaced = names.filter((name) => ORDER_TIMEOUT_OPTION_NAMES.includes(name));
-  const known = [...EXTRAS, ...OF_NEST];
-  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !misplaced.includes(name)));
+  const misplaced = Object.keys(given).filter((name) => ORDER_TIMEOUT_OPTION_NAMES.includes(name));
+  const others = Object.entries(given).filter(([name]) => !misplaced.includes(name));
   const problems = [
     ...misplaced.map((name) => `"${name}" must be returned by useFactory, not given beside it`),
-    ...findUnknownOptions(others, known),
+    ...readOptions(besideFactory, Object.fromEntries(others)).problems,
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule.forRootAsync', problems);
 }

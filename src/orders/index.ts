@@ -23,8 +23,7 @@ export {
   OrderPolicies,
   type OrderPolicy,
   type OrderPolicyOptions,
-  POLICIES,
-  POLICY_WORDS,
+  orderPolicyOptions,
 } from './model/order-policies';
 export { type MarkPaidResult } from './pay/mark-paid';
 export { type ReportedPayment } from './model/reported-payment';
@@ -131,7 +130,7 @@ export {
 } from './operator/bulk-actions';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest, type OpenItem } from './retention/purge-orders';
-export { Purge, type PurgeCounts, type PurgeRun, resolveRetention, type RetentionOptions } from './retention/purge';
+export { Purge, type PurgeCounts, type PurgeRun, retentionOptions, type RetentionOptions } from './retention/purge';
 export { OrderMerchants } from './sql/order-rows';
 export { type WithoutPersonalData, withoutPersonalData } from './sql/personal-data';
 export { NoteOnOrders, type PersonalData, RevealPersonalData } from './operator/personal-data';

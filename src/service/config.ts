@@ -1,57 +1,19 @@
 import { z } from 'zod';
 import { isIP } from 'node:net';
-import { type DelayTransportSetting, findHorizonProblem } from '../delay';
-import { InvalidOptionsError, withoutUndefined } from '../errors';
-import { type LogLevel, LOG_LEVELS } from '../operations';
-import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions, LIMITS, POLICY_WORDS } from '../orders';
-import { type RateLimitOptions, findApiKeyProblems, findOperatorKeyProblems } from '../api/http';
-import { DEFAULT_PREFIX, type ResolvedRabbitOptions } from '../rabbit';
-import { schemaName, serverUrl } from '../database';
-
-type BrokerConfig = Pick<ResolvedRabbitOptions, 'urls' | 'prefix' | 'replyPrefixes' | 'queueType'>;
-
-/** The configuration of the service; see docs/configuration.md. */
-export interface ServiceConfig {
-  readonly http: {
-    readonly port: number;
-    readonly host: string;
-    readonly apiKeys: readonly string[];
-    /** Empty: the operator page is closed. */
-    readonly operatorKeys: readonly string[];
-    /** Proxies whose `X-Forwarded-For` is trusted; undefined: none. */
-    readonly trustProxy?: TrustedProxies | undefined;
-  };
-  readonly rateLimits: Required<RateLimitOptions>;
-  readonly database: {
-    readonly url: string;
-    readonly poolSize: number;
-    readonly schema: string;
-    /** Whether statements are prepared, once per connection. */
-    readonly prepares: boolean;
-  };
-  /** Undefined: there is no broker. */
-  readonly rabbit: BrokerConfig | undefined;
-  readonly transport: DelayTransportSetting;
-  readonly ladder: { readonly base?: number; readonly unitMs?: number };
-  readonly horizonMs: number;
-  readonly sweep: { readonly intervalMs: number; readonly marginMs: number };
-  readonly orders: OrderPolicyOptions;
-  readonly retention: RetentionOptions;
-  readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
-  /** Path of a JSON file; see loadPaymentProviders. */
-  readonly paymentProvidersFile: string | undefined;
-  /** The endpoint of the environment. */
-  readonly webhook: { readonly url: string; readonly secrets: readonly string[] } | undefined;
-  /** Path of a JSON file; see loadWebhooks. */
-  readonly webhooksFile: string | undefined;
-  readonly logLevel: LogLevel;
-  readonly shutdownTimeoutMs: number;
-}
+import { findHorizonProblem } from '../delay';
+import { integer, InvalidOptionsError, oneOf, readOptions } from '../errors';
+import { LOG_LEVELS } from '../operations';
+import { LIMITS, orderPolicyOptions, retentionOptions } from '../orders';
+import { findApiKeyProblems, findOperatorKeyProblems, rateLimitOptions } from '../api/http';
+import { rabbitOptions } from '../rabbit';
+import { poolSize, schemaName, serverUrl } from '../database';
+import { timeoutsOptions } from '../timeouts';
 
 /** For example `process.env`. An empty value counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Settings = z.output<typeof configSchema>;
+/** The configuration of the service; see docs/configuration.md. */
+export type ServiceConfig = Readonly<z.output<typeof configSchema>>;
 
 /**
  * Pure: reads the configuration from the environment.
@@ -59,50 +21,53 @@ type Settings = z.output<typeof configSchema>;
  * @throws InvalidOptionsError with every invalid variable, without the values of those that hold secrets.
  */
 export function loadConfig(environment: Environment): ServiceConfig {
-  const given = Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
-  const settings = configSchema.safeParse(given);
-  const policies = policySchema.safeParse(given);
-  const orders = policies.data && toPolicies(policies.data);
-  const problems = [
-    ...sentences(settings.error),
-    ...sentences(policies.error),
-    ...(orders ? policyProblems(orders) : []),
-    ...(settings.data ? problemsAcross(settings.data) : []),
-  ];
-  if (problems.length > 0 || !settings.data || !orders) throw new InvalidOptionsError('environment', problems);
-  return Object.freeze(toConfig(settings.data, orders));
+  const { given, problems: unread } = place(environment);
+  const { data, problems } = readOptions(configSchema, given, [], variableOf);
+  const isSaid = (problem: string): boolean => unread.some((said) => said.split(' ')[0] === problem.split(' ')[0]);
+  const all = [...unread, ...problems.filter((problem) => !isSaid(problem)), ...findConflicts(environment)];
+  if (all.length > 0 || !data) throw new InvalidOptionsError('environment', all);
+  return Object.freeze(data);
 }
 
-function sentences(error: z.ZodError | undefined): string[] {
-  return (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`);
-}
-
-function policyProblems(orders: OrderPolicyOptions): readonly string[] {
-  try {
-    new OrderPolicies(orders);
-    return [];
-  } catch (error) {
-    if (error instanceof InvalidOptionsError) return error.problems.map((problem) => `order policies: ${problem}`);
-    throw error;
+/** Puts what the variables say where it belongs. */
+function place(environment: Environment): { readonly given: object; readonly problems: readonly string[] } {
+  const groups = Object.values(VARIABLES).flatMap(([path]) => (path.includes('.') ? [path.replace(/\..*/, '')] : []));
+  const given: Record<string, unknown> = Object.fromEntries(groups.map((group) => [group, {}]));
+  const problems: string[] = [];
+  for (const [name, [path, read]] of Object.entries(VARIABLES)) {
+    const text = environment[name];
+    if (text === undefined || text === '') continue;
+    const value = read(text);
+    const [group = '', key] = path.split('.');
+    if (value instanceof Error) problems.push(`${name} ${value.message}`);
+    else given[group] = key === undefined ? value : { ...(given[group] as object), [key]: value };
   }
+  return { given, problems };
 }
 
-function problemsAcross(settings: Settings): string[] {
-  const horizon = findHorizonProblem(settings.HORIZON_MS, settings.LADDER_UNIT_MS ?? 0);
-  const { RABBITMQ_URLS: urls, DELAY_TRANSPORT: transport } = settings;
-  const needsBroker = urls.length === 0 && transport !== 'auto' && transport !== 'none';
+/** The variable that a part of the configuration comes from, with what is within its value. */
+function variableOf(path: readonly string[]): string {
+  const found = Object.entries(VARIABLES).find(([, [at]]) => `${path.join('.')}.`.startsWith(`${at}.`));
+  return found ? [found[0], ...path.slice(found[1][0].split('.').length)].join('.') : path.join('.');
+}
+
+/** What is wrong with variables together, however wrong each of them is. */
+function findConflicts(environment: Environment): string[] {
+  const { RABBITMQ_URLS: urls = '', DELAY_TRANSPORT: transport = '', HORIZON_MS, LADDER_UNIT_MS } = environment;
+  const horizon = findHorizonProblem(Number(HORIZON_MS || Infinity), Number(LADDER_UNIT_MS));
+  const needsBroker = transport === 'ladder' || transport === 'delayed-exchange';
   const pairs = [
     ['HTTP_PAYMENT_PROVIDER_URL', 'HTTP_PAYMENT_PROVIDER_SECRET'],
     ['WEBHOOK_URL', 'WEBHOOK_SECRETS'],
   ] as const;
-  const halves = pairs.filter(([one, other]) => (settings[one] === undefined) !== (settings[other] === undefined));
+  const halves = pairs.filter(([one, other]) => Boolean(environment[one]) !== Boolean(environment[other]));
   return [
     ...(horizon === undefined ? [] : [`HORIZON_MS ${horizon}`]),
-    ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
+    ...(needsBroker && list(urls).join() === 'none'
+      ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`]
+      : []),
     ...halves.map(([one, other]) => `${one} and ${other} must be set together`),
-    ...findPublishedSecrets(settings),
+    ...findPublishedSecrets(environment),
   ];
 }
 
@@ -114,13 +79,15 @@ const PUBLISHED = [
   ['RABBITMQ_URLS', /:local-(admin|sender|listener)@/, 'set a password of your own (docs/docker.md, "Passwords")'],
 ] as const;
 
+const DEFAULT_HOST = '0.0.0.0';
+
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /** Anybody knows these. A container cannot see where its port is published, so it is told. */
-function findPublishedSecrets(settings: Settings): string[] {
-  const address = settings.PUBLISHED_ADDRESS ?? settings.HOST;
+function findPublishedSecrets(environment: Environment): string[] {
+  const address = environment['PUBLISHED_ADDRESS'] || environment['HOST'] || DEFAULT_HOST;
   if (LOOPBACK.test(address)) return [];
-  const found = PUBLISHED.filter(([name, secret]) => secret.test(unescaped(String(settings[name]))));
+  const found = PUBLISHED.filter(([name, secret]) => secret.test(unescaped(environment[name] ?? '')));
   return found.map(
     ([name, , remedy]) =>
       `${name} has the default of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +
@@ -133,227 +100,142 @@ function unescaped(text: string): string {
   return text.replace(/%[\da-f]{2}/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)));
 }
 
-function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
-  const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
-  const { LATE_PAYMENT, SURPLUS_PAYMENT, OVERPAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
-  const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS, PLACED_EVENTS } = settings;
-  return withoutUndefined({
-    paymentWindowMs: PAYMENT_WINDOW_MS,
-    graceMs: GRACE_MS,
-    reminderOffsetsMs: REMINDER_OFFSETS_MS,
-    latePayment: LATE_PAYMENT,
-    surplusPayment: SURPLUS_PAYMENT,
-    overpayment: OVERPAYMENT,
-    partialPayment: PARTIAL_PAYMENT,
-    lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
-    maxAttempts: MAX_PAYMENT_ATTEMPTS,
-    unknownProviders: UNKNOWN_PROVIDERS,
-    placedEvents: PLACED_EVENTS,
-    merchants: MERCHANT_POLICIES,
-    // zod's type of an optional key allows undefined, but JSON has none.
-  }) as OrderPolicyOptions;
-}
+type Read = (text: string) => unknown;
 
-function ladderOf({ LADDER_BASE, LADDER_UNIT_MS }: Settings): ServiceConfig['ladder'] {
-  return withoutUndefined({ base: LADDER_BASE, unitMs: LADDER_UNIT_MS });
-}
+const text: Read = (given) => given;
 
-function retentionOf(settings: Settings): RetentionOptions {
-  return withoutUndefined({
-    finishedOrdersMs: settings.RETENTION_FINISHED_ORDERS_MS,
-    idempotencyKeysMs: settings.RETENTION_IDEMPOTENCY_KEYS_MS,
-    settledMoneyMs: settings.RETENTION_SETTLED_MONEY_MS,
-    intervalMs: settings.RETENTION_INTERVAL_MS,
-  });
-}
+/** Other text stays as it is, for the message. */
+const number: Read = (given) => (/^\d{1,15}$/.test(given) ? Number(given) : given);
 
-function brokerOf(settings: Settings): BrokerConfig | undefined {
-  const { RABBITMQ_URLS: urls, RABBITMQ_PREFIX: prefix, RABBITMQ_QUEUE_TYPE: queueType } = settings;
-  const replyPrefixes = settings.RABBITMQ_REPLY_PREFIXES;
-  return urls.length > 0 ? { urls, prefix, replyPrefixes, queueType } : undefined;
-}
-
-function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
-  const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
-  const { WEBHOOK_URL: url, WEBHOOK_SECRETS: secrets } = settings;
-  return {
-    http: {
-      port: settings.PORT,
-      host: settings.HOST,
-      apiKeys: settings.API_KEYS,
-      operatorKeys: settings.OPERATOR_KEYS,
-      trustProxy: settings.TRUST_PROXY,
-    },
-    rateLimits: {
-      perKey: settings.RATE_LIMIT_PER_SECOND,
-      failuresPerAddress: settings.RATE_LIMIT_FAILURES_PER_SECOND,
-      forgeriesPerAddress: settings.RATE_LIMIT_FORGERIES_PER_SECOND,
-    },
-    database: {
-      url: settings.DATABASE_URL,
-      poolSize: settings.DATABASE_POOL_SIZE,
-      schema: settings.DATABASE_SCHEMA,
-      prepares: settings.DATABASE_PREPARED_STATEMENTS === 'on',
-    },
-    rabbit: brokerOf(settings),
-    transport: settings.DELAY_TRANSPORT,
-    ladder: ladderOf(settings),
-    horizonMs: settings.HORIZON_MS,
-    sweep: { intervalMs: settings.SWEEP_INTERVAL_MS, marginMs: settings.SWEEP_MARGIN_MS },
-    orders,
-    retention: retentionOf(settings),
-    paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
-    paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
-    webhook: url && secrets ? { url, secrets } : undefined,
-    webhooksFile: settings.WEBHOOKS_FILE,
-    logLevel: settings.LOG_LEVEL,
-    shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
-  };
-}
-
-const DAY_MS = 86_400_000;
-
-const MAX_RETENTION_MS = 36_500 * DAY_MS;
-
-function integer(min: number, max: number) {
-  const error = `must be an integer from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, { error, abort: true })
-    .transform(Number)
-    .pipe(z.int().min(min, error).max(max, error));
-}
-
-const retention = integer(0, MAX_RETENTION_MS).refine((ms) => ms === 0 || ms >= DAY_MS, {
-  error: `must be 0 (keep forever), or at least ${DAY_MS} (a day)`,
-});
-
-const list = z.string().transform((text) =>
-  text
+const list = (given: string): string[] =>
+  given
     .split(',')
     .map((part) => part.trim())
-    .filter((part) => part !== ''),
-);
+    .filter((part) => part !== '');
 
-const integers = list.pipe(z.array(integer(0, LIMITS.windowMs)));
-
-const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
-
-/** The message must not contain the URL, which holds the password. */
-const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
-
-const amqpUrl = url(/^amqps?$/, 'an amqp:// or amqps:// URL');
+const numbers: Read = (given) => list(given).map(number);
 
 /** None if the text is "none". A missing variable does not mean that: events would be dropped because of a typo. */
-const brokerUrls = list
-  .pipe(z.array(z.string()).min(1, 'must name at least one URL, or be "none"'))
-  .transform((urls) => (urls.join() === 'none' ? [] : urls))
-  .pipe(z.array(amqpUrl));
+function brokerUrls(given: string): string[] | Error {
+  const urls = list(given);
+  if (urls.length === 0) return new Error('must name at least one URL, or be "none"');
+  return urls.join() === 'none' ? [] : urls;
+}
 
-const required = { error: 'must be set' };
-
-const policy = z.strictObject({
-  paymentWindowMs: z.number().optional(),
-  graceMs: z.number().optional(),
-  graceMsByProvider: z.record(z.string(), z.number()).optional(),
-  reminderOffsetsMs: z.array(z.number()).optional(),
-  minPaymentWindowMs: z.number().optional(),
-  maxPaymentWindowMs: z.number().optional(),
-  latePayment: z.string().optional(),
-  surplusPayment: z.string().optional(),
-  overpayment: z.string().optional(),
-  partialPayment: z.string().optional(),
-  lateWatchOffsetsMs: z.array(z.number()).optional(),
-  maxAttempts: z.number().optional(),
-  unknownProviders: z.string().optional(),
-  placedEvents: z.string().optional(),
-});
-
-const policies = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return parseConfigJson(text);
-    } catch (error) {
-      const noJson = 'must be JSON, for example {"shop-1":{"paymentWindowMs":900000}}';
-      context.addIssue({ code: 'custom', message: error instanceof ReservedNameError ? error.message : noJson });
-      return z.NEVER;
-    }
-  })
-  .pipe(z.record(z.string(), policy));
-
-const NAMES = ['loopback', 'linklocal', 'uniquelocal'];
-
-const WANTED =
-  'must be the number of proxies in front of the service (1 to 99), or their addresses, comma-separated: IP addresses, ' +
-  `networks such as 10.0.0.0/8, ${NAMES.join(', ')}`;
-
-/** The environment without the order policies, which policySchema validates. */
-export const configSchema = z.object({
-  PORT: integer(0, 65_535).default(3_000),
-  HOST: z.string().default('0.0.0.0'),
-  PUBLISHED_ADDRESS: z.string().optional(),
-  TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
-  OPERATOR_KEYS: list.superRefine(checkOperatorKeys).default([]),
-  API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
-  RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
-  RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
-  RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
-  DATABASE_URL: z.string(required).pipe(serverUrl),
-  DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
-  DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
-  DATABASE_SCHEMA: schemaName.default('order_timeout'),
-  RABBITMQ_URLS: z.string({ error: 'must be set; "none" means that there is no broker' }).pipe(brokerUrls),
-  RABBITMQ_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
-    .default(DEFAULT_PREFIX),
-  RABBITMQ_REPLY_PREFIXES: list.default([]),
-  RABBITMQ_QUEUE_TYPE: oneOf(['quorum', 'classic']).default('quorum'),
-  DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),
-  LADDER_BASE: integer(2, 100).optional(),
-  LADDER_UNIT_MS: integer(1, DAY_MS).optional(),
-  HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
-  SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(2_000),
-  SWEEP_MARGIN_MS: integer(0, DAY_MS).default(3_000),
-  RETENTION_FINISHED_ORDERS_MS: retention.optional(),
-  RETENTION_IDEMPOTENCY_KEYS_MS: retention.optional(),
-  RETENTION_SETTLED_MONEY_MS: retention.optional(),
-  RETENTION_INTERVAL_MS: integer(1_000, DAY_MS).optional(),
-  HTTP_PAYMENT_PROVIDER_NAME: z
-    .string()
-    .regex(LIMITS.provider, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
-    .default('http'),
-  HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
-  HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
-  PAYMENT_PROVIDERS_FILE: z.string().optional(),
-  WEBHOOK_URL: url(/^https$/, 'an https:// URL').optional(),
-  WEBHOOK_SECRETS: list.optional(),
-  WEBHOOKS_FILE: z.string().optional(),
-  LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
-  SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
-});
-
-/** JSON in the configuration has a name that the schemas would drop. */
-class ReservedNameError extends Error {
-  constructor() {
-    super('must not use "__proto__" as a name');
+function policies(given: string): unknown {
+  try {
+    return parseConfigJson(given);
+  } catch (error) {
+    const noJson = 'must be JSON, for example {"shop-1":{"paymentWindowMs":900000}}';
+    return error instanceof ReservedNameError ? error : new Error(noJson);
   }
 }
 
-export const policySchema = z.object({
-  PAYMENT_WINDOW_MS: integer(0, LIMITS.windowMs).optional(),
-  GRACE_MS: integer(0, LIMITS.graceMs).optional(),
-  REMINDER_OFFSETS_MS: integers.optional(),
-  LATE_PAYMENT: oneOf(POLICY_WORDS.latePayment).optional(),
-  SURPLUS_PAYMENT: oneOf(POLICY_WORDS.surplusPayment).optional(),
-  OVERPAYMENT: oneOf(POLICY_WORDS.overpayment).optional(),
-  PARTIAL_PAYMENT: oneOf(POLICY_WORDS.partialPayment).optional(),
-  LATE_WATCH_OFFSETS_MS: integers.optional(),
-  MAX_PAYMENT_ATTEMPTS: integer(1, 1_000).optional(),
-  UNKNOWN_PROVIDERS: oneOf(POLICY_WORDS.unknownProviders).optional(),
-  PLACED_EVENTS: oneOf(POLICY_WORDS.placedEvents).optional(),
-  MERCHANT_POLICIES: policies.optional(),
+/** Where the value of each variable belongs in the configuration, and how its text is read. */
+export const VARIABLES: Readonly<Record<string, readonly [path: string, read: Read]>> = {
+  PORT: ['http.port', number],
+  HOST: ['http.host', text],
+  PUBLISHED_ADDRESS: ['http.publishedAddress', text],
+  TRUST_PROXY: ['http.trustProxy', trustedProxies],
+  OPERATOR_KEYS: ['http.operatorKeys', list],
+  API_KEYS: ['http.apiKeys', list],
+  RATE_LIMIT_PER_SECOND: ['rateLimits.perKey', number],
+  RATE_LIMIT_FAILURES_PER_SECOND: ['rateLimits.failuresPerAddress', number],
+  RATE_LIMIT_FORGERIES_PER_SECOND: ['rateLimits.forgeriesPerAddress', number],
+  DATABASE_URL: ['database.url', text],
+  DATABASE_POOL_SIZE: ['database.poolSize', number],
+  DATABASE_PREPARED_STATEMENTS: ['database.prepares', text],
+  DATABASE_SCHEMA: ['database.schema', text],
+  RABBITMQ_URLS: ['rabbit.urls', brokerUrls],
+  RABBITMQ_PREFIX: ['rabbit.prefix', text],
+  RABBITMQ_REPLY_PREFIXES: ['rabbit.replyPrefixes', list],
+  RABBITMQ_QUEUE_TYPE: ['rabbit.queueType', text],
+  DELAY_TRANSPORT: ['transport', text],
+  LADDER_BASE: ['ladder.base', number],
+  LADDER_UNIT_MS: ['ladder.unitMs', number],
+  HORIZON_MS: ['horizonMs', number],
+  SWEEP_INTERVAL_MS: ['sweep.intervalMs', number],
+  SWEEP_MARGIN_MS: ['sweep.marginMs', number],
+  RETENTION_FINISHED_ORDERS_MS: ['retention.finishedOrdersMs', number],
+  RETENTION_IDEMPOTENCY_KEYS_MS: ['retention.idempotencyKeysMs', number],
+  RETENTION_SETTLED_MONEY_MS: ['retention.settledMoneyMs', number],
+  RETENTION_INTERVAL_MS: ['retention.intervalMs', number],
+  HTTP_PAYMENT_PROVIDER_NAME: ['paymentProvider.name', text],
+  HTTP_PAYMENT_PROVIDER_URL: ['paymentProvider.baseUrl', text],
+  HTTP_PAYMENT_PROVIDER_SECRET: ['paymentProvider.secret', text],
+  PAYMENT_PROVIDERS_FILE: ['paymentProvidersFile', text],
+  WEBHOOK_URL: ['webhook.url', text],
+  WEBHOOK_SECRETS: ['webhook.secrets', list],
+  WEBHOOKS_FILE: ['webhooksFile', text],
+  LOG_LEVEL: ['logLevel', text],
+  SHUTDOWN_TIMEOUT_MS: ['shutdownTimeoutMs', number],
+  PAYMENT_WINDOW_MS: ['orders.paymentWindowMs', number],
+  GRACE_MS: ['orders.graceMs', number],
+  REMINDER_OFFSETS_MS: ['orders.reminderOffsetsMs', numbers],
+  LATE_PAYMENT: ['orders.latePayment', text],
+  SURPLUS_PAYMENT: ['orders.surplusPayment', text],
+  OVERPAYMENT: ['orders.overpayment', text],
+  PARTIAL_PAYMENT: ['orders.partialPayment', text],
+  LATE_WATCH_OFFSETS_MS: ['orders.lateWatchOffsetsMs', numbers],
+  MAX_PAYMENT_ATTEMPTS: ['orders.maxAttempts', number],
+  UNKNOWN_PROVIDERS: ['orders.unknownProviders', text],
+  PLACED_EVENTS: ['orders.placedEvents', text],
+  MERCHANT_POLICIES: ['orders.merchants', policies],
+};
+
+const MUST_BE_SET = 'must be set';
+
+/** The message must not contain the URL, which holds the password. */
+const url = (protocol: RegExp, kind: string): z.ZodURL => z.url({ protocol, error: `must be ${kind}` });
+
+const configSchema = z.object({
+  http: z.object({
+    port: integer(0, 65_535).default(3_000),
+    host: z.string().default(DEFAULT_HOST),
+    apiKeys: z.array(z.string(), MUST_BE_SET).superRefine(checkApiKeys),
+    /** Empty: the operator page is closed. */
+    operatorKeys: z.array(z.string()).superRefine(checkOperatorKeys).default([]),
+    /** Proxies whose `X-Forwarded-For` is trusted; undefined: none. */
+    trustProxy: z.custom<TrustedProxies>().optional(),
+  }),
+  rateLimits: rateLimitOptions,
+  database: z.object({
+    url: z.string(MUST_BE_SET).pipe(serverUrl),
+    poolSize,
+    schema: schemaName.default('order_timeout'),
+    /** Whether statements are prepared, once per connection. */
+    prepares: oneOf(['on', 'off'])
+      .default('on')
+      .transform((word) => word === 'on'),
+  }),
+  /** Undefined: there is no broker. */
+  rabbit: z
+    .object({
+      ...rabbitOptions.shape,
+      urls: z.array(rabbitOptions.shape.urls.element, 'must be set; "none" means that there is no broker'),
+    })
+    .pick({ urls: true, prefix: true, replyPrefixes: true, queueType: true })
+    .transform((given) => (given.urls.length > 0 ? given : undefined)),
+  ...timeoutsOptions.pick({ transport: true, ladder: true, horizonMs: true, sweep: true, shutdownTimeoutMs: true })
+    .shape,
+  orders: orderPolicyOptions,
+  retention: retentionOptions,
+  paymentProvider: z
+    .object({
+      name: z.string().regex(LIMITS.provider, 'must be 1 to 64 letters, digits, ".", "_" or "-"').default('http'),
+      baseUrl: url(/^https?$/, 'an http:// or https:// URL').optional(),
+      secret: z.string().min(16, 'must have at least 16 characters').optional(),
+    })
+    .transform(({ name, baseUrl, secret }) => (baseUrl && secret ? { name, baseUrl, secret } : undefined)),
+  /** Path of a JSON file; see loadPaymentProviders. */
+  paymentProvidersFile: z.string().optional(),
+  /** The endpoint of the environment. */
+  webhook: z
+    .object({ url: url(/^https$/, 'an https:// URL').optional(), secrets: z.array(z.string()).optional() })
+    .transform(({ url: address, secrets }) => (address && secrets ? { url: address, secrets } : undefined)),
+  /** Path of a JSON file; see loadWebhooks. */
+  webhooksFile: z.string().optional(),
+  logLevel: oneOf(LOG_LEVELS).default('info'),
 });
 
 function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
@@ -363,6 +245,13 @@ function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
 
 function checkOperatorKeys(keys: readonly string[], context: z.RefinementCtx): void {
   for (const message of findOperatorKeyProblems(keys)) context.addIssue({ code: 'custom', message });
+}
+
+/** JSON in the configuration has a name that the schemas would drop. */
+class ReservedNameError extends Error {
+  constructor() {
+    super('must not use "__proto__" as a name');
+  }
 }
 
 /**
@@ -379,18 +268,23 @@ export function parseConfigJson(text: string): unknown {
   });
 }
 
+const NAMES = ['loopback', 'linklocal', 'uniquelocal'];
+
+const WANTED =
+  'must be the number of proxies in front of the service (1 to 99), or their addresses, comma-separated: IP addresses, ' +
+  `networks such as 10.0.0.0/8, ${NAMES.join(', ')}`;
+
 /** The number of proxies in front of the service, or their addresses, as Express's `trust proxy` takes them. */
 type TrustedProxies = number | readonly string[];
 
-/** Parses "2" or "loopback, 10.0.0.0/8". For `z.transform`. */
-function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies {
+/** Parses "2" or "loopback, 10.0.0.0/8". */
+function trustedProxies(text: string): TrustedProxies | Error {
   if (/^[1-9]\d?$/.test(text)) return Number(text);
   const proxies = text.split(',').map((part) => part.trim());
   if (proxies.every(isProxy)) return proxies;
   const isBoolean = text.trim().toLowerCase() === 'true';
   const why = isBoolean ? '; "true" would trust every address that a client claims' : '';
-  context.addIssue({ code: 'custom', message: `${WANTED}${why}` });
-  return z.NEVER;
+  return new Error(`${WANTED}${why}`);
 }
 
 function isProxy(text: string): boolean {

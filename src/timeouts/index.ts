@@ -61,8 +61,9 @@ export {
   DORMANT,
   OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
-  resolveTimeoutsOptions,
   type SweepOptions,
   timeoutsOptions,
+  asUsed,
+  findConflicts,
   type TimeoutsOptions,
 } from './model/timeouts-options';

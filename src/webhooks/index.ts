@@ -3,5 +3,6 @@ export {
   type ResolvedWebhookOptions,
   type WebhookEndpoint,
   type WebhookOptions,
+  webhookOptions,
 } from './webhook-options';
 export { Webhooks } from './webhooks';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type OrderEventType, ORDER_EVENT_TYPES } from '../orders';
-import { InvalidOptionsError } from '../errors';
+import { integer, optionsOf, parseOptions } from '../errors';
 
 /** Signed webhooks about orders, as Standard Webhooks describes them. */
 export interface WebhookOptions {
@@ -51,20 +51,21 @@ const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 /** The message must not contain the secret. */
 const secret = z
-  .string()
+  .string('must be a text')
   .refine(isSecret, 'must be "whsec_" and 24 to 64 random bytes in base64, for example from: openssl rand -base64 32');
 
-const endpoint = z
-  .strictObject({
-    name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"'),
-    url: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).transform((text) => new URL(text)),
-    secrets: z.array(secret).min(1, 'must name at least one secret'),
-    events: z
-      .array(z.enum(ORDER_EVENT_TYPES, `must be some of ${ORDER_EVENT_TYPES.join(', ')}`))
-      .default([...ORDER_EVENT_TYPES]),
-    concurrency: z.int().min(1).max(1_000).default(10),
-    allowPrivateNetwork: z.boolean().default(false),
-  })
+const endpoint = optionsOf({
+  name: z
+    .string('must be a text')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"'),
+  url: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).transform((text) => new URL(text)),
+  secrets: z.array(secret, 'must be a list of secrets').min(1, 'must name at least one secret'),
+  events: z
+    .array(z.enum(ORDER_EVENT_TYPES, `must be some of ${ORDER_EVENT_TYPES.join(', ')}`))
+    .default([...ORDER_EVENT_TYPES]),
+  concurrency: integer(1, 1_000).default(10),
+  allowPrivateNetwork: z.boolean('must be true or false').default(false),
+})
   .refine(({ url, allowPrivateNetwork }) => url.protocol === 'https:' || allowPrivateNetwork, {
     path: ['url'],
     error: 'must be an https:// URL; http:// needs allowPrivateNetwork: true',
@@ -74,22 +75,22 @@ const endpoint = z
     error: 'must not contain a user or a password',
   });
 
-const schema = z.strictObject({
-  endpoints: z.array(endpoint).superRefine(refuseSameNames),
-  timeoutMs: z.int().min(SECOND_MS).max(MINUTE_MS).default(15_000),
-  retryDelaysMs: z.array(z.int().min(0).max(LONGEST_DELAY_MS)).min(1).default(RETRY_DELAYS_MS),
-});
+export const webhookOptions = optionsOf({
+  endpoints: z.array(endpoint, 'must be a list of endpoints').superRefine(refuseSameNames),
+  timeoutMs: integer(SECOND_MS, MINUTE_MS, ' milliseconds').default(15_000),
+  retryDelaysMs: z
+    .array(integer(0, LONGEST_DELAY_MS, ' milliseconds'), 'must be a list of milliseconds')
+    .min(1, 'must have at least one entry')
+    .default(RETRY_DELAYS_MS),
+} satisfies Record<keyof WebhookOptions, z.ZodType>);
 
-export type ResolvedWebhookOptions = Readonly<z.output<typeof schema>>;
+export type ResolvedWebhookOptions = Readonly<z.output<typeof webhookOptions>>;
 
 export type ResolvedEndpoint = Readonly<z.output<typeof endpoint>>;
 
 /** @throws InvalidOptionsError with every problem, without secrets and URLs. */
 export function resolveWebhookOptions(options: WebhookOptions): ResolvedWebhookOptions {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'they'} ${message}`);
-  throw new InvalidOptionsError('webhooks', problems);
+  return Object.freeze(parseOptions('webhooks', webhookOptions, options));
 }
 
 function isSecret(text: string): boolean {

@@ -10,7 +10,7 @@ describe('the process', () => {
     expect(await exited).toBe(1);
     expect(output.stderr.trim().split('\n')).toEqual([
       'nestjs-order-timeout cannot start: ORDER_TIMEOUT/INVALID_OPTIONS: environment: 3 problems: ' +
-        'PORT must be an integer from 0 to 65535; API_KEYS must be set; ' +
+        'PORT must be an integer from 0 to 65535 (got x); API_KEYS must be set; ' +
         'RABBITMQ_URLS must be set; "none" means that there is no broker',
     ]);
   });

@@ -101,7 +101,7 @@ describe('secrets', () => {
     });
     const files = start({ PAYMENT_PROVIDERS_FILE: bad });
     expect([await service.exited, await files.exited]).toEqual([1, 1]);
-    expect(service.output.stderr).toContain('6 problems');
+    expect(service.output.stderr).toContain('7 problems');
     expect(files.output.stderr).toContain('privateKey');
     expect(secrets.foundIn(logged(service) + logged(files))).toEqual([]);
   });

@@ -16,7 +16,8 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost, Reflector } from '@nestjs/core';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { present } from '../../errors';
+import { type z } from 'zod';
+import { integer, optionsOf, parseOptions, present } from '../../errors';
 import { type ActionContext, LIMITS, OrderMerchants, Orders, type NewOrder } from '../../orders';
 import { activeTraceparent, traceparentOf } from '../../tracing';
 import { HttpProblem, notFound, reject } from '../input';
@@ -111,11 +112,9 @@ export class RateLimits {
   private readonly failures: RateLimiterMemory | undefined;
   private readonly forgeries: RateLimiterMemory | undefined;
 
-  constructor({
-    perKey = PER_KEY,
-    failuresPerAddress = FAILURES_PER_ADDRESS,
-    forgeriesPerAddress = FORGERIES_PER_ADDRESS,
-  }: RateLimitOptions) {
+  /** @throws InvalidOptionsError with every invalid limit. */
+  constructor(options: RateLimitOptions = {}) {
+    const { perKey, failuresPerAddress, forgeriesPerAddress } = parseOptions('rateLimits', rateLimitOptions, options);
     this.keys = limiter(perKey);
     this.failures = limiter(failuresPerAddress);
     this.forgeries = limiter(forgeriesPerAddress);
@@ -329,28 +328,16 @@ export interface RateLimitOptions {
   readonly forgeriesPerAddress?: number;
 }
 
-/** Above ten times the load that one process carries, so it stops only runaway loops. */
-const PER_KEY = 1_000;
+const limit = integer(0, 1_000_000, ' a second, 0 for no limit');
 
-/** High enough for a person who mistypes a key. */
-const FAILURES_PER_ADDRESS = 20;
-
-/** High enough for a provider whose key was changed. */
-const FORGERIES_PER_ADDRESS = 20;
-
-const MAX = 1_000_000;
-
-/** Lists all problems of the options. */
-export function findRateLimitProblems(options: RateLimitOptions): string[] {
-  const { perKey, failuresPerAddress, forgeriesPerAddress } = options;
-  const limits = Object.entries({ perKey, failuresPerAddress, forgeriesPerAddress });
-  const wrong = limits.filter(([, limit]) => limit !== undefined && !isLimit(limit));
-  return wrong.map(([name]) => `rateLimits.${name} must be an integer from 0 (off) to ${MAX}`);
-}
-
-function isLimit(limit: number): boolean {
-  return Number.isInteger(limit) && limit >= 0 && limit <= MAX;
-}
+export const rateLimitOptions = optionsOf({
+  // Above ten times the load that one process carries, so it stops only runaway loops.
+  perKey: limit.default(1_000),
+  // High enough for a person who mistypes a key.
+  failuresPerAddress: limit.default(20),
+  // High enough for a provider whose key was changed.
+  forgeriesPerAddress: limit.default(20),
+} satisfies Record<keyof RateLimitOptions, z.ZodType>);
 
 function limiter(points: number): RateLimiterMemory | undefined {
   return points === 0 ? undefined : new RateLimiterMemory({ points, duration: 1 });

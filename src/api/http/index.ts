@@ -9,7 +9,7 @@ export {
   RequireRole,
   OrderScopeGuard,
   UnmatchedScope,
-  findRateLimitProblems,
+  rateLimitOptions,
   type RateLimitOptions,
   RateLimits,
 } from './caller.guard';

@@ -1,4 +1,5 @@
-import { findRangeProblems, ownValue, InvalidOptionsError } from '../../errors';
+import { z } from 'zod';
+import { integer, oneOf, optionsOf, ownValue, parseOptions, recordOf } from '../../errors';
 
 /** Resolves policies: the order's own value, then its merchant's, then the global one. */
 export class OrderPolicies {
@@ -6,8 +7,8 @@ export class OrderPolicies {
   private readonly merchants: ReadonlyMap<string, OrderPolicy>;
 
   /** @throws InvalidOptionsError that names every invalid value. */
-  constructor({ merchants = {}, ...base }: OrderPolicyOptions = {}) {
-    checkPolicyOptions({ ...base, merchants });
+  constructor(options: OrderPolicyOptions = {}) {
+    const { merchants = {}, ...base } = parseOptions('orders', orderPolicyOptions, options);
     this.base = resolvePolicy(base);
     this.merchants = new Map(Object.entries(merchants).map(([id, own]) => [id, resolvePolicy(base, own)]));
   }
@@ -92,90 +93,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const DEFAULTS: OrderPolicy = {
-  paymentWindowMs: 30 * MINUTE,
-  graceMs: 0,
-  graceMsByProvider: {},
-  reminderOffsetsMs: [5 * MINUTE],
-  minPaymentWindowMs: 0,
-  maxPaymentWindowMs: 366 * DAY,
-  latePayment: 'revive-if-stock',
-  surplusPayment: 'refund',
-  overpayment: 'keep',
-  partialPayment: 'refund-and-close',
-  lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
-  maxAttempts: 50,
-  unknownProviders: 'refuse',
-  placedEvents: 'none',
-};
-
-/** The names of all policies. */
-export const POLICIES: readonly string[] = Object.keys(DEFAULTS);
-
-/** More could not be looked up in the 18 s of one run, even at 50 calls per second. */
-const MOST_ATTEMPTS = 1_000;
-
-/** The policies whose values are words. */
-export const POLICY_WORDS = {
-  latePayment: ['revive-if-stock', 'refund', 'keep'],
-  surplusPayment: ['refund', 'keep'],
-  overpayment: ['keep', 'refund-excess'],
-  partialPayment: ['refund-and-close', 'park'],
-  unknownProviders: ['refuse', 'allow'],
-  placedEvents: ['send', 'none'],
-} as const;
-
-function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
-  return Object.freeze({ ...DEFAULTS, ...base, ...own });
-}
-
-/** Checks all options, including those of merchants. Throws if there are problems. */
-function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): void {
-  const problems = problemsOf(resolvePolicy(base), '');
-  for (const [merchant, own] of Object.entries(merchants)) {
-    if (!LIMITS.id.test(merchant))
-      problems.push(`merchants.${merchant} is not a valid merchant id: it must match ${LIMITS.id.source}`);
-    problems.push(...problemsOf(resolvePolicy(base, own), `merchants.${merchant}.`));
-  }
-  if (problems.length > 0) throw new InvalidOptionsError('orders', [...new Set(problems)]);
-}
-
-function problemsOf(policy: OrderPolicy, at: string): string[] {
-  const problems: string[] = [];
-  const check = (name: string, value: number, max: number): void =>
-    void problems.push(...findRangeProblems(`${at}${name}`, value, [0, max], ' milliseconds'));
-  check('paymentWindowMs', policy.paymentWindowMs, LIMITS.windowMs);
-  check('graceMs', policy.graceMs, LIMITS.graceMs);
-  check('minPaymentWindowMs', policy.minPaymentWindowMs, LIMITS.windowMs);
-  check('maxPaymentWindowMs', policy.maxPaymentWindowMs, LIMITS.windowMs);
-  for (const [name, ms] of Object.entries(policy.graceMsByProvider)) {
-    check(`graceMsByProvider.${name}`, ms, LIMITS.graceMs);
-    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} is not a valid provider name`);
-  }
-  for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, LIMITS.windowMs);
-  policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, LIMITS.windowMs));
-  if (policy.lateWatchOffsetsMs.length > LIMITS.watches) {
-    problems.push(`${at}lateWatchOffsetsMs may have at most ${LIMITS.watches} entries`);
-  }
-  problems.push(...findRangeProblems(`${at}maxAttempts`, policy.maxAttempts, [1, MOST_ATTEMPTS]));
-  for (const [name, words] of Object.entries(POLICY_WORDS)) {
-    const word = policy[name as keyof typeof POLICY_WORDS];
-    if (!(words as readonly string[]).includes(word)) {
-      problems.push(`${at}${name} must be one of ${words.join(', ')} (got ${String(word)})`);
-    }
-  }
-  if (policy.reminderOffsetsMs.length > LIMITS.reminders) {
-    problems.push(`${at}reminderOffsetsMs may have at most ${LIMITS.reminders} entries`);
-  }
-  const { minPaymentWindowMs: min, maxPaymentWindowMs: max, paymentWindowMs: window } = policy;
-  if (window < min || window > max) {
-    problems.push(`${at}paymentWindowMs must be between minPaymentWindowMs and maxPaymentWindowMs (got ${window})`);
-  }
-  return problems;
-}
-
-const DAY_MS = 86_400_000;
-
 /**
  * The limits for the fields of orders, attempts, payments, and stock. This is their only definition: HTTP, AMQP, the
  * module API, options, and environment use it, and a test compares it with the CHECK constraints of the tables.
@@ -207,7 +124,7 @@ export const LIMITS = {
   /** Pieces on hand: a 32-bit integer. */
   stock: 2 ** 31 - 1,
   /** The engine accepts deadlines of at most ten years. */
-  windowMs: 3_650 * DAY_MS,
+  windowMs: 3_650 * DAY,
   /** A 32-bit integer: 24.8 days. */
   graceMs: 2 ** 31 - 1,
   lines: 100,
@@ -224,3 +141,78 @@ export const LIMITS = {
   earliest: new Date('2000-01-01T00:00:00Z'),
   latest: new Date('9999-12-31T23:59:59.999Z'),
 } as const;
+
+const DEFAULTS: OrderPolicy = {
+  paymentWindowMs: 30 * MINUTE,
+  graceMs: 0,
+  graceMsByProvider: {},
+  reminderOffsetsMs: [5 * MINUTE],
+  minPaymentWindowMs: 0,
+  maxPaymentWindowMs: 366 * DAY,
+  latePayment: 'revive-if-stock',
+  surplusPayment: 'refund',
+  overpayment: 'keep',
+  partialPayment: 'refund-and-close',
+  lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
+  maxAttempts: 50,
+  unknownProviders: 'refuse',
+  placedEvents: 'none',
+};
+
+const windowMs = integer(0, LIMITS.windowMs, ' milliseconds');
+
+const graceMs = integer(0, LIMITS.graceMs, ' milliseconds');
+
+const offsetsMs = (most: number): z.ZodArray<typeof windowMs> =>
+  z.array(windowMs, 'must be a list of milliseconds').max(most, `may have at most ${most} entries`);
+
+const policy = optionsOf({
+  paymentWindowMs: windowMs,
+  graceMs,
+  graceMsByProvider: recordOf(graceMs).superRefine((given, context) => {
+    for (const name of Object.keys(given).filter((each) => !LIMITS.provider.test(each)))
+      context.addIssue({ code: 'custom', path: [name], message: 'is not a valid provider name' });
+  }),
+  reminderOffsetsMs: offsetsMs(LIMITS.reminders),
+  minPaymentWindowMs: windowMs,
+  maxPaymentWindowMs: windowMs,
+  latePayment: oneOf(['revive-if-stock', 'refund', 'keep']),
+  surplusPayment: oneOf(['refund', 'keep']),
+  overpayment: oneOf(['keep', 'refund-excess']),
+  partialPayment: oneOf(['refund-and-close', 'park']),
+  lateWatchOffsetsMs: offsetsMs(LIMITS.watches),
+  // More could not be looked up in the 18 s of one run, even at 50 calls per second.
+  maxAttempts: integer(1, 1_000),
+  unknownProviders: oneOf(['refuse', 'allow']),
+  placedEvents: oneOf(['send', 'none']),
+} satisfies Record<keyof OrderPolicy, z.ZodType>).partial();
+
+const policies = optionsOf({
+  ...policy.shape,
+  merchants: recordOf(policy).optional(),
+} satisfies Record<keyof OrderPolicyOptions, z.ZodType>);
+
+// zod's type of an optional key allows undefined, which readOptions drops.
+export const orderPolicyOptions = (policies as z.ZodType<OrderPolicyOptions, OrderPolicyOptions>).superRefine(
+  ({ merchants, ...base }, context) => {
+    const complain = (path: string[], message: string): void => context.addIssue({ code: 'custom', path, message });
+    const checkWindow = ({ paymentWindowMs: window, ...rest }: OrderPolicy, path: string[]): void => {
+      const { minPaymentWindowMs: min, maxPaymentWindowMs: max } = rest;
+      if (!(window < min || window > max)) return;
+      const wanted = `must be between minPaymentWindowMs, ${min}, and maxPaymentWindowMs, ${max}`;
+      complain([...path, 'paymentWindowMs'], `${wanted} (got ${window})`);
+    };
+    checkWindow(resolvePolicy(base), []);
+    for (const [id, own] of Object.entries(merchants ?? {})) {
+      const path = ['merchants', id];
+      if (!LIMITS.id.test(id)) complain(path, `is not a valid merchant id: it must match ${LIMITS.id.source}`);
+      checkWindow(resolvePolicy(base, own), path);
+    }
+  },
+  // Besides other problems, too.
+  { when: ({ value }) => typeof value === 'object' && value !== null },
+);
+
+function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
+  return Object.freeze({ ...DEFAULTS, ...base, ...own });
+}

@@ -10,7 +10,8 @@ import { Database } from '../../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { type Inventory } from '../../inventory';
 import { type OrderListeners } from '../listeners/order-listeners';
-import { findRangeProblems, InvalidOptionsError, withoutUndefined } from '../../errors';
+import { z } from 'zod';
+import { integer, optionsOf, parseOptions } from '../../errors';
 import { isSettled } from '../model/unmatched-money';
 import { type PurgedKind, type PurgeStep, PAGE_SIZE, type PurgedPage, PurgeOrders } from './purge-orders';
 
@@ -288,20 +289,23 @@ const DAY_MS = 24 * HOUR_MS;
 /** A hundred years, because PostgreSQL must be able to subtract it from the current time. */
 const MAX_MS = 36_500 * DAY_MS;
 
+const keepMs = z.custom<number>(
+  (ms) => ms === 0 || (Number.isInteger(ms) && Number(ms) >= DAY_MS && Number(ms) <= MAX_MS),
+  {
+    error: ({ input }) =>
+      `must be 0 (keep forever), or an integer from ${DAY_MS} (a day) to ${MAX_MS} ms (got ${String(input)})`,
+    abort: false,
+  },
+);
+
+export const retentionOptions = optionsOf({
+  finishedOrdersMs: keepMs.default(0),
+  idempotencyKeysMs: keepMs.default(30 * DAY_MS),
+  settledMoneyMs: keepMs.default(0),
+  intervalMs: integer(1_000, DAY_MS, ' ms').default(HOUR_MS),
+} satisfies Record<keyof RetentionOptions, z.ZodType>);
+
 /** @throws InvalidOptionsError that names every invalid option. */
 export function resolveRetention(options: RetentionOptions = {}): ResolvedRetentionOptions {
-  const defaults = { finishedOrdersMs: 0, idempotencyKeysMs: 30 * DAY_MS, settledMoneyMs: 0, intervalMs: HOUR_MS };
-  const resolved = { ...defaults, ...withoutUndefined(options) };
-  const problems = problemsOf(resolved);
-  if (problems.length > 0) throw new InvalidOptionsError('retention', problems);
-  return Object.freeze(resolved);
-}
-
-function problemsOf({ intervalMs, ...times }: ResolvedRetentionOptions): string[] {
-  const isGood = (ms: number): boolean => ms === 0 || (Number.isInteger(ms) && ms >= DAY_MS && ms <= MAX_MS);
-  const bad = Object.entries(times).filter(([, ms]) => !isGood(ms));
-  return [
-    ...bad.map(([name, ms]) => `${name} must be 0, or an integer from ${DAY_MS} to ${MAX_MS} ms (got ${String(ms)})`),
-    ...findRangeProblems('intervalMs', intervalMs, [1_000, DAY_MS], ' ms'),
-  ];
+  return Object.freeze(parseOptions('retention', retentionOptions, options));
 }

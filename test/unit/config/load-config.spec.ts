@@ -35,11 +35,11 @@ describe('loadConfig', () => {
         queueType: 'quorum',
       },
       transport: 'auto',
-      ladder: {},
+      ladder: { base: 64, unitMs: 1_000 },
       horizonMs: 86_400_000,
-      sweep: { intervalMs: 2_000, marginMs: 3_000 },
+      sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000 },
       orders: {},
-      retention: {},
+      retention: { finishedOrdersMs: 0, idempotencyKeysMs: 2_592_000_000, settledMoneyMs: 0, intervalMs: 3_600_000 },
       paymentProvider: undefined,
       logLevel: 'info',
       shutdownTimeoutMs: 10_000,
@@ -200,11 +200,7 @@ describe('loadConfig', () => {
   });
 
   it.each([
-    [
-      'a policy out of range',
-      { MERCHANT_POLICIES: '{"m":{"graceMs":-1}}' },
-      'order policies: merchants.m.graceMs must be',
-    ],
+    ['a policy out of range', { MERCHANT_POLICIES: '{"m":{"graceMs":-1}}' }, 'MERCHANT_POLICIES.m.graceMs must be'],
     ['an unknown policy', { MERCHANT_POLICIES: '{"m":{"grace":1}}' }, 'MERCHANT_POLICIES.m'],
     ['a policy of a reserved name', { MERCHANT_POLICIES: '{"__proto__":{"graceMs":1}}' }, 'must not use "__proto__" as a name'], // prettier-ignore
     [

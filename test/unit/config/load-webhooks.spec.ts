@@ -40,7 +40,7 @@ describe('the webhooks of the service', () => {
 
   it.each([
     ['no JSON', `{"endpoints": [{"secrets": ["${SECRET}"`, /INVALID_OPTIONS: WEBHOOKS_FILE: .*it is not valid JSON/],
-    ['a list', [], /WEBHOOKS_FILE: .*expected object/],
+    ['a list', [], /WEBHOOKS_FILE: .*must be an object/],
     [
       'a wrong endpoint',
       { endpoints: [{ name: 'crm', url: 'http://crm.example', secrets: ['x'] }] },

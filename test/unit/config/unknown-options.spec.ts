@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { InvalidOptionsError, OrderTimeoutModule } from '../../../src';
 import { TimeoutsModule } from '../../../src/public/timeouts';
 import { resolveOrderTimeoutOptions } from '../../../src/module/order-timeout-options';
-import { resolveTimeoutsOptions } from '../../../src/timeouts';
+import { resolveTimeoutsOptions } from '../../../src/timeouts/model/timeouts-options';
 
 const good = { dataSource: new DataSource({ type: 'postgres' }), rabbit: { urls: ['amqp://mq'] } };
 

@@ -33,7 +33,7 @@ describe('the options of webhooks', () => {
     ['a secret without its prefix', { secrets: [SECRET.slice(6)] }, /secrets\.0 must be "whsec_"/],
     ['an unknown event', { events: ['order.lost'] }, /events\.0 must be some of order\.placed/],
     ['a name that cannot be a kind', { name: 'my crm' }, /name must be 1 to 64 letters/],
-    ['a mistyped option', { secret: SECRET }, /Unrecognized key: "secret"/],
+    ['a mistyped option', { secret: SECRET }, /unknown option "endpoints\.0\.secret"; the options are name, url,/],
   ])('refuse %s', (_, more, message) => {
     expect(messageOf({ endpoints: [endpoint(more)] })).toMatch(message);
   });
