@@ -26,11 +26,16 @@ export function integer(min: number, max: number, unit = ''): z.ZodType<number, 
   return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${String(input)})`, abort: false });
 }
 
-/** An object whose names people choose. zod's records drop `__proto__` silently. */
+/** An object whose names people choose. zod's records drop `__proto__` silently, and refuse instances of classes. */
 export function recordOf<S extends z.ZodType>(part: S): z.ZodType<Record<string, z.output<S>>> {
   return z
     .custom((given) => !Object.hasOwn(given ?? {}, '__proto__'), 'must not use "__proto__" as a name')
+    .transform((given) => (isObject(given) ? { ...given } : given))
     .pipe(z.record(z.string(), part, 'must be an object'));
+}
+
+function isObject(given: unknown): given is object {
+  return typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof Map);
 }
 
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T, T> {
@@ -72,7 +77,8 @@ export function parseOptions<S extends z.ZodType>(subject: string, schema: S, gi
 
 /** Keeps what is not plain data as it is: lists, instances of classes, and a host's own objects with methods. */
 function withoutUndefinedWithin(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)) return value;
   const given = Object.entries(withoutUndefined(value));
   if (given.some(([, part]) => typeof part === 'function')) return value;
   return Object.fromEntries(given.map(([name, part]) => [name, withoutUndefinedWithin(part)]));

@@ -2,7 +2,15 @@ import { ConfigurableModuleBuilder, Module, type Provider, type DynamicModule, t
 import { RouterModule } from '@nestjs/core';
 import { SystemClock } from '../clock';
 import { z } from 'zod';
-import { assertOptionsObject, InvalidOptionsError, optionsOf, ownValue, readOptions, recordOf } from '../errors';
+import {
+  assertOptionsObject,
+  InvalidOptionsError,
+  optionsOf,
+  ownValue,
+  readOptions,
+  recordOf,
+  withoutUndefined,
+} from '../errors';
 import {
   LIMITS,
   type OrderPolicyOptions,
@@ -78,12 +86,13 @@ const moduleOptions = optionsOf({
   ...timeoutsOptions.shape,
   orders: orderPolicyOptions.optional(),
   retention: retentionOptions.optional(),
-  providers: z.array(z.custom<PaymentProvider>(), 'must be a list').optional(),
+  providers: z.array(z.custom<PaymentProvider>(Boolean, 'must be a provider'), 'must be a list').optional(),
   resilience: recordOf(z.custom<ResilienceOptions>()).optional(),
   apiKeys: z.union([z.literal('open'), names], 'must be a list, or "open"').optional(),
   operatorKeys: names.optional(),
   rateLimits: rateLimitOptions.optional(),
-  webhooks: webhookOptions.optional(),
+  // Hosts write `url && { … }`.
+  webhooks: z.preprocess((given) => given || undefined, webhookOptions.optional()),
   migrate: z.boolean('must be true or false').optional(),
 } satisfies Record<Exclude<keyof OrderTimeoutOptions, symbol>, z.ZodType>);
 
@@ -122,8 +131,9 @@ export function resolveOrderTimeoutOptions(
   });
 }
 
-function findProviderProblems({ providers: given, resilience = {} }: OrderTimeoutOptions): string[] {
-  const providers = listOf(given);
+function findProviderProblems({ providers: given, resilience: limits }: OrderTimeoutOptions): string[] {
+  const providers = listOf(given).filter(Boolean);
+  const resilience = limits ?? {};
   const known = providers.map(({ name }) => name);
   const unknown = Object.keys(resilience).filter((name) => !known.includes(name));
   return [
@@ -145,14 +155,18 @@ function findKeyProblems(
   { apiKeys = [], operatorKeys }: OrderTimeoutOptions,
   { http = false, operator = false }: Pick<OrderTimeoutExtras, 'http' | 'operator'>,
 ): string[] {
-  const operators = listOf(operatorKeys);
+  const operators = listOf(operatorKeys).filter(isText);
   return [
-    ...findApiKeyProblems(apiKeys === 'open' ? [] : listOf(apiKeys)),
+    ...findApiKeyProblems(apiKeys === 'open' ? [] : listOf(apiKeys).filter(isText)),
     ...findOperatorKeyProblems(operators),
     ...(operators.length > 0 && !operator ? ['operatorKeys need operator: true'] : []),
-    ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
+    ...(http && apiKeys !== 'open' && listOf(apiKeys).length === 0
+      ? ['apiKeys must name at least one key while http is true, or be "open"']
+      : []),
   ];
 }
+
+const isText = (given: unknown): boolean => typeof given === 'string';
 
 /** Nothing if it is no list, which the schema reports. */
 const listOf = <T>(given: readonly T[] | undefined): readonly T[] =>
@@ -217,7 +231,7 @@ export function assertBesideFactory(given: object): void {
   const others = Object.entries(given).filter(([name]) => !misplaced.includes(name));
   const problems = [
     ...misplaced.map((name) => `"${name}" must be returned by useFactory, not given beside it`),
-    ...readOptions(besideFactory, Object.fromEntries(others)).problems,
+    ...readOptions(besideFactory, withoutUndefined(Object.fromEntries(others))).problems,
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule.forRootAsync', problems);
 }

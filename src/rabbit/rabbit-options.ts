@@ -37,7 +37,9 @@ export type ResolvedRabbitOptions = Required<RabbitOptions>;
 export const QUEUE_TYPES = ['quorum', 'classic'] as const satisfies readonly QueueType[];
 
 /** The message must not contain the URL, which holds the password. */
-const amqpUrl = z.url({ protocol: /^amqps?$/, error: 'must be an amqp:// or amqps:// URL' });
+const AMQP_URL = 'must be an amqp:// or amqps:// URL';
+
+const amqpUrl = z.url({ protocol: /^amqps?$/, error: AMQP_URL }).regex(/^amqps?:\/\//i, AMQP_URL);
 
 /** Without URLs, there is no broker. */
 export const rabbitOptions = optionsOf({

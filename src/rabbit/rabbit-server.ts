@@ -136,11 +136,10 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   /** Resolves once it is acknowledged. Later commands with its key wait: a payment must not overtake its order. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
-    const attempt = (): ReturnType<RabbitServer['attempt']> => this.slots.run(() => this.attempt(command, kept));
     let wasReady = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       // After an outage, all are retried immediately. If only this command has a problem, the others go first.
-      const verdict = await (wasReady ? this.retries.run(attempt) : attempt());
+      const verdict = await this.attempt(command, kept, wasReady ? [this.retries, this.slots] : [this.slots]);
       if (!verdict) return;
       if (verdict.type === 'done' || verdict.type === 'park')
         return endCommand(this.deps.client, command.delivery, verdict);
@@ -155,17 +154,34 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** Undefined if nothing remains to be done. */
-  private async attempt(command: Command, kept: KeptDeliveries): Promise<Retry | CommandEnd | undefined> {
-    const { delivery, pattern } = command;
-    // While it waited for its turn, it was stopped, lost its channel, or became too old.
-    if (!kept.mayGoOn(delivery)) return void delivery.acknowledge('requeue');
-    try {
-      return await this.run(command);
-    } catch (error) {
-      const verdict = this.deps.judge(error);
-      return verdict.type === 'park' ? verdict : this.told(verdict, pattern, error);
-    }
+  /** Undefined if nothing remains to be done. @param lanes in which it takes a place, in this order */
+  private attempt(
+    { delivery, ...command }: Command,
+    kept: KeptDeliveries,
+    lanes: readonly Slots[],
+  ): Promise<Retry | CommandEnd | undefined> {
+    // While it waited, it was stopped, lost its channel, or became too old.
+    const isOver = (): boolean => !kept.mayGoOn(delivery);
+    let isLost = false;
+    const pause = async (ms: number): Promise<void> => {
+      await lanes.reduce(
+        (wait, lane) => () => lane.lend(wait),
+        () => this.deps.clock.sleep(ms),
+      )();
+      isLost = isOver();
+      if (isLost) throw new Error('the command went back to its queue while it waited');
+    };
+    const attempt = async (): Promise<Retry | CommandEnd | undefined> => {
+      if (isOver()) return void delivery.acknowledge('requeue');
+      try {
+        return await this.run({ delivery, ...command }, pause);
+      } catch (error) {
+        if (isLost) return void delivery.acknowledge('requeue');
+        const verdict = this.deps.judge(error);
+        return verdict.type === 'park' ? verdict : this.told(verdict, command.pattern, error);
+      }
+    };
+    return lanes.reduceRight((work, lane) => () => lane.run(work), attempt)();
   }
 
   /** Logs the failure. Retries in place may fail in the same way for minutes, so they are logged once an hour. */
@@ -178,7 +194,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     return verdict;
   }
 
-  private async run({ pattern, body, delivery }: Command): Promise<CommandEnd> {
+  private async run({ pattern, body, delivery }: Command, pause: Pause): Promise<CommandEnd> {
     const noAnswer = this.deps.client.replies.problemOf(delivery);
     if (noAnswer) return { type: 'park', park: noAnswer };
     const handler = this.getHandlerByPattern(pattern);
@@ -187,7 +203,6 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       return { type: 'park', park: { code: 'UNKNOWN_COMMAND', reason } };
     }
     if (body === undefined) return { type: 'park', park: { code: 'INVALID_JSON', reason: 'the body is not JSON' } };
-    const pause = (ms: number): Promise<void> => this.slots.lend(() => this.deps.clock.sleep(ms));
     const context = new RabbitContext([delivery, pattern, pause]);
     const destination = this.deps.client.names.commands;
     const attributes = messagingAttributes('process', { destination, messageId: context.messageId });
@@ -252,8 +267,10 @@ function markMethods(className: string, prototype: Record<string, object>): void
   }
 }
 
+type Pause = (ms: number) => Promise<void>;
+
 /** What a handler can learn about its message, by `@Ctx()`. The strategy acknowledges it, not the handler. */
-export class RabbitContext extends BaseRpcContext<[Delivery, string, (ms: number) => Promise<void>]> {
+export class RabbitContext extends BaseRpcContext<[Delivery, string, Pause?]> {
   /** The routing key of the message. */
   get pattern(): string {
     return this.args[1];
@@ -280,8 +297,8 @@ export class RabbitContext extends BaseRpcContext<[Delivery, string, (ms: number
   }
 
   /** Waits, while commands of others run in the place of this one. Those with its key do not. */
-  pause(ms: number): Promise<void> {
-    return this.args[2](ms);
+  async pause(ms: number): Promise<void> {
+    await this.args[2]?.(ms);
   }
 }
 

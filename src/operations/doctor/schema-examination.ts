@@ -141,14 +141,14 @@ export class SchemaExamination {
     );
     const isQuick = await Promise.race([written.then(() => true), new SystemClock().sleep(QUICK_MS)]);
     // Who is in its way, such as who has locked what a trigger writes to, shows only while it waits.
-    if (!isQuick) await noteLockers(this.deps, this.notes, 10);
+    const isBlocked = !isQuick && (await noteLockers(this.deps, this.notes, 10).catch(() => false));
     const failed = await written;
-    if (failed) await this.refused(failed.error);
+    if (failed) await this.refused(failed.error, isBlocked);
   }
 
-  private async refused(error: unknown): Promise<void> {
-    // Who is in the way has been told.
-    if (isContention(error)) return;
+  /** @param isBlocked whoever is in the way has been told */
+  private async refused(error: unknown, isBlocked: boolean): Promise<void> {
+    if (isBlocked && isContention(error)) return;
     const why = sentenceOf(error);
     const where = 'docs/runbook.md, "The database is unavailable"';
     if (isReadOnly(error) && (await noteReadOnly(this.deps.dataSource, this.notes))) return;

@@ -303,12 +303,13 @@ interface Locker {
  * What is held for a moment, as by a vacuum or by the service, blocks nobody. The service waits for rows at times only.
  *
  * @param most looks after the first one
+ * @returns whether anybody blocks others
  */
 export async function noteLockers(
   { dataSource, schema }: Pick<ServerDependencies, 'dataSource' | 'schema'>,
   notes: Notes,
   most = LOOKS,
-): Promise<void> {
+): Promise<boolean> {
   const clock = new SystemClock();
   const look = (): Promise<Locker[]> => ownQuery(dataSource, LOCKERS, [schema]);
   const first = await look();
@@ -320,8 +321,13 @@ export async function noteLockers(
     looks.push(await look());
   }
   const blocking = new Set(looks.flat().flatMap(({ transaction, blocks }) => (blocks ? [transaction] : [])));
-  for (const one of looks.at(-1) ?? [])
-    if (isHeld(one) && (one.table !== null || blocking.has(one.transaction))) noteBlocker(one, schema, notes);
+  const blockers = (looks.at(-1) ?? []).filter(
+    (one) => isHeld(one) && (one.table !== null || blocking.has(one.transaction)),
+  );
+  for (const { pid } of blockers)
+    for (const earlier of ['rows-locked', 'table-locked', 'old-transaction']) notes.withdraw(earlier, `(pid ${pid},`);
+  for (const one of blockers) noteBlocker(one, schema, notes);
+  return blockers.length > 0;
 }
 
 function noteBlocker(
@@ -334,9 +340,7 @@ function noteBlocker(
   const who = `(pid ${pid}, user ${user}, application "${application}"${since})`;
   const seen = `A session holds ${held}, for which others wait ${who}.`;
   const remedy = `Look what it does, and end it, unless its wait_event is SyncRep: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
-  const finding = table === null ? 'rows-locked' : 'table-locked';
-  for (const earlier of [finding, 'old-transaction']) notes.withdraw(earlier, `(pid ${pid},`);
-  notes.error(finding, seen, remedy);
+  notes.error(table === null ? 'rows-locked' : 'table-locked', seen, remedy);
 }
 
 interface ReadOnlyFacts {

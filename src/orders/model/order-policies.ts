@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer, oneOf, optionsOf, ownValue, parseOptions, recordOf } from '../../errors';
+import { integer, oneOf, optionsOf, ownValue, parseOptions, recordOf, withoutUndefined } from '../../errors';
 
 /** Resolves policies: the order's own value, then its merchant's, then the global one. */
 export class OrderPolicies {
@@ -192,7 +192,7 @@ const policies = optionsOf({
   merchants: recordOf(policy).optional(),
 } satisfies Record<keyof OrderPolicyOptions, z.ZodType>);
 
-// zod's type of an optional key allows undefined, which readOptions drops.
+// zod's type of an optional key allows undefined, which counts as not given.
 export const orderPolicyOptions = (policies as z.ZodType<OrderPolicyOptions, OrderPolicyOptions>).superRefine(
   ({ merchants, ...base }, context) => {
     const complain = (path: string[], message: string): void => context.addIssue({ code: 'custom', path, message });
@@ -214,5 +214,6 @@ export const orderPolicyOptions = (policies as z.ZodType<OrderPolicyOptions, Ord
 );
 
 function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
-  return Object.freeze({ ...DEFAULTS, ...base, ...own });
+  // In an instance of a class, what is not set is undefined.
+  return Object.freeze({ ...DEFAULTS, ...withoutUndefined(base), ...withoutUndefined(own) });
 }

@@ -95,7 +95,9 @@ export class AssignUnmatched {
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {
-      const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
+      const isNamed = (other: PaymentAttempt): boolean =>
+        isNamedByReport(other, order, money) || (other.orderId !== order.id && isMisreported(other, money));
+      const named = same.attempts.filter(isNamed).map(({ orderId }) => orderId);
       if (await this.merchants.hasOther(tx, named, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const others = same.attempts.filter(({ orderId }) => orderId !== order.id);

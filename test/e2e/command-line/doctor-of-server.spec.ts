@@ -258,10 +258,16 @@ describe('the doctor finds, of the database server,', () => {
     await runner.query('LOCK TABLE public.log');
     const [{ pid } = { pid: 0 }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as { pid: number }[];
     const held = await examine(database.url);
+    await runner.query('LOCK TABLE order_timeout.engine_setting, order_timeout.outbox');
+    const tables = await examine(database.url);
     await runner.rollbackTransaction();
     await runner.release();
     await inSession(database.url, 'DROP FUNCTION public.write_log CASCADE', 'DROP TABLE public.log');
     expect(find('rows-locked', held)?.seen).toContain(`(pid ${pid},`);
+    expect(tables.findings.filter(({ id }) => id === 'table-locked').map(({ seen }) => seen.split(',')[0])).toEqual([
+      'A session holds an AccessExclusiveLock on order_timeout.engine_setting',
+      'A session holds an AccessExclusiveLock on order_timeout.outbox',
+    ]);
   });
 
   it('22. a session whose rows others wait for, once, and none of those that wait', async () => {

@@ -13,6 +13,23 @@ describe('order policies', () => {
     expect(policies.of('other')).toMatchObject({ graceMs: 1_000 });
   });
 
+  it('take what an instance of a class leaves undefined as not given', () => {
+    class OfShop {
+      latePayment = undefined;
+      paymentWindowMs?: number = undefined;
+      graceMs = 5;
+    }
+    const classes = new OrderPolicies({ latePayment: 'keep', merchants: { m1: new OfShop() as object } });
+    expect(classes.of('m1')).toMatchObject({ latePayment: 'keep', paymentWindowMs: 1_800_000, graceMs: 5 });
+    class Merchants {
+      m1 = { graceMs: 7 };
+    }
+    expect(new OrderPolicies({ merchants: { ...new Merchants() } }).of('m1').graceMs).toBe(7);
+    expect(
+      new OrderPolicies({ merchants: new Merchants() as unknown as Record<string, object> }).of('m1').graceMs,
+    ).toBe(7);
+  });
+
   it('uses the grace of the order, but at least that of a slow payment method', () => {
     expect(policies.graceMs('other')).toBe(1_000);
     expect(policies.graceMs('other', undefined, 5)).toBe(5);

@@ -2,7 +2,7 @@ import { type FactoryProvider, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
 import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/module/order-timeout.providers';
-import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/rabbit';
+import { RABBIT_TRANSPORT, type RabbitContext, RabbitServer } from '../../../src/rabbit';
 import { Delivery } from '../../../src/rabbit/consumer';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../../support/manual-clock';
@@ -113,7 +113,11 @@ describe('commands that wait for a locked row', () => {
     server.listen(() => undefined);
   }
 
-  async function sell({ orderId, sku }: Sent): Promise<void> {
+  async function sell({ orderId, sku }: Sent, context: RabbitContext): Promise<void> {
+    if (sku === 'foreign') {
+      await context.pause(1_000);
+      throw lockTimeout();
+    }
     running += 1;
     mostAtOnce = Math.max(mostAtOnce, running);
     try {
@@ -145,6 +149,15 @@ describe('commands that wait for a locked row', () => {
     await pass(100);
     expect(done).toEqual(['free apple']);
     expect(mostAtOnce).toBeLessThanOrEqual(16);
+  });
+
+  it('do not delay a command that is tried again, however many of unknown orders are', async () => {
+    const foreign = Array.from({ length: 300 }, (_, index) => ({ orderId: `foreign-${index}`, sku: 'foreign' }));
+    queue.send(...foreign, { orderId: 'again', sku: 'locked' });
+    await pass(10_000);
+    isLocked = false;
+    await pass(6_000);
+    expect(done).toEqual(['again locked']);
   });
 
   it('are all done soon after the lock is released, those of one order in order of arrival', async () => {
