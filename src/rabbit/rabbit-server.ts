@@ -156,10 +156,11 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   /** Undefined if nothing remains to be done. @param lanes in which it takes a place, in this order */
   private attempt(
-    { delivery, ...command }: Command,
+    command: Command,
     kept: KeptDeliveries,
     lanes: readonly Slots[],
   ): Promise<Retry | CommandEnd | undefined> {
+    const { delivery, pattern } = command;
     // While it waited, it was stopped, lost its channel, or became too old.
     const isOver = (): boolean => !kept.mayGoOn(delivery);
     let isLost = false;
@@ -174,11 +175,11 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     const attempt = async (): Promise<Retry | CommandEnd | undefined> => {
       if (isOver()) return void delivery.acknowledge('requeue');
       try {
-        return await this.run({ delivery, ...command }, pause);
+        return await this.run(command, pause);
       } catch (error) {
         if (isLost) return void delivery.acknowledge('requeue');
         const verdict = this.deps.judge(error);
-        return verdict.type === 'park' ? verdict : this.told(verdict, command.pattern, error);
+        return verdict.type === 'park' ? verdict : this.told(verdict, pattern, error);
       }
     };
     return lanes.reduceRight((work, lane) => () => lane.run(work), attempt)();

@@ -20,8 +20,8 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'rabbit/rabbit-server.js',
-        'return await this.run(command);',
-        "delivery.acknowledge('ack'); return await this.run(command);",
+        'return await this.run(command, pause);',
+        "delivery.acknowledge('ack'); return await this.run(command, pause);",
       ),
     ],
     kinds: ['kill-database', 'crash-point'],
