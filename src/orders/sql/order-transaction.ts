@@ -161,8 +161,10 @@ export class OrderTransaction {
       const order = orders.get(orderId);
       if (!order) return missing(tx, now);
       const result = await work({ tx, order, now });
-      // After the work, which may cancel or move timeouts: the closing decides immediately what the money means.
-      if (locked.adoptable.length > 0 || isPaidFor(order)) await this.store.decideNow(tx, orderId);
+      // After the work, which may cancel or move timeouts: the closing decides immediately what the money means. Not if it
+      // took none: a row that waits for a person would have the closing and a look-up call each other without end.
+      const hasAdopted = order !== locked.orders.get(orderId);
+      if (hasAdopted || isPaidFor(order)) await this.store.decideNow(tx, orderId);
       return result;
     });
   }

@@ -82,6 +82,22 @@ describe('bank transfers of a bank without an adapter', () => {
     });
   });
 
+  it('is not asked about without end, though a line that came before its order waits for a person', async () => {
+    expect(await imports('order-busy', 'c-4', 'l-41')).toBe('unknown-order');
+    expect(await imports(await placed(), 'c-4', 'l-42')).toBe('paid');
+    const lines = [{ sku: 'apple', quantity: 1, unitAmount: 100 }];
+    const order = await desk.placed({ id: 'order-busy', amount: 100, lines, attempt: desk.attempt('busy') });
+    await imports(order, 'l-43', 'l-43');
+    await desk.confirm(order, 'busy', 100);
+    expect(await rowsOf('c-4', 'l-43')).toEqual(['c-4 unknown-order 100 kept', 'l-43 surplus 100 kept']);
+    const paid = { type: 'PAID', amount: 100n, currency: 'EUR', paidAt: new Date(), transactionId: 't-busy' } as const;
+    desk.shop.provider.answerQuery('busy', { ...paid, evidence: {} });
+    await settleUntilDone(desk.shop, [order]);
+    await desk.endTimeoutsOf(order);
+    expect(await reconcile(desk.shop, order)).toEqual({ type: 'done' });
+    expect(await desk.kindsOf(order)).toEqual([]);
+  });
+
   it.each([
     ['CANCELLED', 'late'],
     ['PAID', 'surplus'],
