@@ -66,7 +66,11 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   if (await isUpToDate(host, schema)) return [];
   const dataSource = await openFor(host, schema);
   try {
-    return await ownTransaction(dataSource, (lock) => alone(lock, dataSource, target), UNLIMITED);
+    for (;;) {
+      const names = await ownTransaction(dataSource, (lock) => runAlone(lock, dataSource, target), UNLIMITED);
+      if (names) return names;
+      await clock.sleep(PAUSE_MS);
+    }
   } catch (error) {
     return await refuseChange(host, schema, error);
   } finally {
@@ -75,24 +79,25 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
 }
 
 /**
- * Holds the lock for its transaction. A session lock would never be released behind a pooler that pools by transaction,
- * because the pooler sends the unlock to another session.
+ * Undefined: another instance migrates. Holds the lock for its transaction. A session lock would never be released behind a
+ * pooler that pools by transaction, because the pooler sends the unlock to another session.
+ *
+ * Whoever waits asks again and again, each time in a transaction of its own: an index that is built live waits for the end of
+ * every transaction that had a snapshot at a certain moment, be it of this statement. It waited for ever for one that itself
+ * went on waiting for the lock. Without a parameter: with one, pg keeps the portal of the holder's statement open, and with
+ * it the snapshot.
  */
-async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
-  while (!(await isGranted(lock))) await clock.sleep(PAUSE_MS);
-  await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
-  return runPending(dataSource, target.schema);
-}
-
-/**
- * Asked again and again: a statement that waited here would have a snapshot, and an index that is built live waits for it.
- * Without a parameter: with one, pg keeps the statement's portal open, and with it the snapshot.
- */
-async function isGranted(lock: EntityManager): Promise<boolean> {
+async function runAlone(
+  lock: EntityManager,
+  dataSource: DataSource,
+  target: MigrationTarget,
+): Promise<string[] | undefined> {
   const [row] = await lock.query<{ granted: boolean }[]>(
     `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS granted`,
   );
-  return row?.granted === true;
+  if (row?.granted !== true) return undefined;
+  await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
+  return runPending(dataSource, target.schema);
 }
 
 /** In one transaction, so a refused schema is rolled back and never visible. */

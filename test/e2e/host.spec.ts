@@ -102,7 +102,7 @@ describe('a host that imports the module', () => {
 
   it('cannot boot with bad options, and hears of all of them', async () => {
     const bad = { ...optionsOf(0, 'ä'), horizonMs: 1, http: true };
-    await expect(start(OrderTimeoutModule.forRoot(bad))).rejects.toThrow(/problems: .*horizonMs.*prefix.*apiKeys/);
+    await expect(start(OrderTimeoutModule.forRoot(bad))).rejects.toThrow(/3 problems: .*prefix.*horizonMs.*apiKeys/);
   });
 
   it('gets its tables at the first start, in a schema of its own', async () => {

@@ -3,6 +3,7 @@ import { type DataSource } from 'typeorm';
 import { migrate, orderTimeoutMigrations } from '../../../src/module';
 import { assertMigrated } from '../../../src/module/migrations';
 import { NewerSchemaError } from '../../../src/database/errors';
+import { SystemClock } from '../../../src/clock';
 import { InvalidOptionsError } from '../../../src/errors';
 import { addOutboxAge } from '../../../src/outbox';
 import { indexOrders } from '../../../src/orders/migrations/orders';
@@ -36,18 +37,28 @@ describe('migrate', () => {
     return rows.map(({ relname }) => relname);
   };
 
-  /** Resolves when somebody has waited for the lock for longer than a hasty host's limits. */
+  /** Those that have an open transaction in which they have asked for the lock. */
+  const asking = async (): Promise<string[]> => {
+    const rows = await host.query<{ text: string }[]>(
+      `SELECT pid || ' ' || xact_start AS text FROM pg_stat_activity
+        WHERE datname = $1 AND state <> 'idle' AND query LIKE 'SELECT pg_try_advisory_xact_lock%'`,
+      [name],
+    );
+    return rows.map(({ text }) => text);
+  };
+
+  /** Resolves when somebody has waited for the lock for longer than a hasty host's limits, in no transaction of that length. */
   const untilWaiting = async (): Promise<void> => {
-    for (let tries = 0; tries < 100; tries++) {
-      const waiting = await host.query<unknown[]>(
-        `SELECT pg_sleep(0.05) FROM pg_stat_activity
-          WHERE query LIKE '%pg_try_advisory_xact_lock%' AND datname = $1 AND now() - xact_start > interval '300 ms'`,
-        [name],
-      );
-      if (waiting.length > 0) return;
-      await host.query('SELECT pg_sleep(0.05)');
-    }
-    throw new Error('nobody waits for the lock');
+    const pausing = jest.spyOn(SystemClock.prototype, 'sleep');
+    await until(() => pausing.mock.calls.length >= 5);
+    await until(async () => {
+      const before = await asking();
+      const pauses = pausing.mock.calls.length;
+      await until(() => pausing.mock.calls.length > pauses);
+      const after = await asking();
+      return before.every((one) => !after.includes(one));
+    });
+    pausing.mockRestore();
   };
 
   /** Resolves when a session waits for a lock on a table. */
