@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { type DoctorReport } from '../../../src/operations';
 import { TopologyNames } from '../../../src/rabbit';
+import { until } from '../../support/until';
 import { managementUrl, runJson } from '../../support/command-line';
 import { PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
@@ -90,8 +91,11 @@ describe('the doctor finds, of the rights of the broker user,', () => {
     await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
     await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: '.*', write: '.*', read: '.*' });
     await vhost.manage('PUT', `/user-limits/${user}/max-channels`, { value: 1 });
-    const report = await examine(urlOf(user));
+    // The broker counts channels behind their back: on a busy machine, one more may open.
+    await until(async () => {
+      const found = seen(await examine(urlOf(user)), 'broker-channels') ?? '';
+      return found.includes('maximum allowed user limit of (1)');
+    });
     await vhost.manage('DELETE', `/users/${user}`);
-    expect(seen(report, 'broker-channels')).toContain('maximum allowed user limit of (1)');
   });
 });
