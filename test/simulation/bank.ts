@@ -153,6 +153,10 @@ export class Bank {
     const intent = this.intentOf(link);
     const held = this.paymentsOf(link);
     if (!intent || !this.takes(intent) || (held.length > 0 && !intent.takesSeveral)) return undefined;
+    return this.take(link, intent, amount, currency);
+  }
+
+  private take(link: Link, intent: Intent, amount: bigint, currency: string): BankPayment {
     intent.isScanned = true;
     const transactionId = `T${++this.ids}`;
     const payment = {
@@ -201,6 +205,12 @@ export class Bank {
     return this.kernel.time.now - closedAt < TARDY_MS && this.random.chance(this.traits.tardy);
   }
 
+  /** What a buyer had begun before the close. */
+  private async takeLate(link: Link, intent: Intent): Promise<void> {
+    await this.kernel.sleep(this.random.between(0, TARDY_MS / 2));
+    if (this.paymentsOf(link).length === 0) this.take(link, intent, intent.amount, CURRENCY);
+  }
+
   /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
   wire(link: Link, transactionId: string | undefined): BankPayment | undefined {
     const named = this.paymentsOf(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
@@ -234,9 +244,8 @@ export class Bank {
   }
 
   /** It does not remember that this was taken. */
-  tellAgain(): void {
-    const again = this.payments.filter(() => this.random.chance(0.5));
-    for (const { transactionId, isDisputed } of again)
+  tellAgain(isMeant: (one: BankPayment) => boolean = () => this.random.chance(0.5)): void {
+    for (const { transactionId, isDisputed } of this.payments.filter(isMeant))
       this.begin(this.tell({ type: isDisputed ? 'CHARGEBACK' : 'PAID', transactionId }));
   }
 
@@ -309,6 +318,7 @@ export class Bank {
     if (!intent?.isScanned) return { type: 'NOT_FOUND' };
     if (intent.closedAt !== undefined) return { type: 'ALREADY_CLOSED' };
     intent.closedAt = this.kernel.time.now;
+    if (this.random.chance(this.traits.tardy)) acting.exit(() => this.begin(this.takeLate(link, intent)));
     return { type: 'CLOSED' };
   }
 

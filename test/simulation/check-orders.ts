@@ -36,7 +36,9 @@ export async function orderProblems(
     ...(await kernel.query<ShownFacts>(SHOWN)).map(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
-    ...(await kernel.query<{ says: string }>(SHORT)).map(({ says }) => says),
+    ...(
+      await kernel.query<{ says: string }>(`${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY}`)
+    ).map(({ says }) => says),
     ...deniedProblems(await kernel.query<DeniedFacts>(DENIED), stage, bank),
     ...(await transferProblems(kernel, stage)),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
@@ -148,6 +150,33 @@ const SHORT = `
                                OR p.reason IN ('amount-mismatch', 'currency-mismatch') AND p.handling = 'settled')) AS known
       FROM order_timeout.orders o WHERE o.status = 'PAID') o
    WHERE (CASE WHEN held < amount THEN told = 0 AND NOT known ELSE told > 0 END) AND erased_at IS NULL`;
+
+/** Whoever cancels an order has decided about a part of its price that has come for certain, and for it. */
+const PARKED = `
+  SELECT o.id || ' is canceled and waits for a person: ' || t.last_error
+    FROM order_timeout.orders o JOIN order_timeout.timeout t ON t.key = o.id AND t.kind = 'order.payment'
+   WHERE o.status = 'CLOSING' AND o.closing_reason = 'cancelled' AND t.state = 'parked'
+         AND EXISTS (SELECT FROM order_timeout.payment_attempt a WHERE a.order_id = o.id AND a.status = 'PAID')
+         AND NOT EXISTS (SELECT FROM order_timeout.payment_attempt a
+                          WHERE a.order_id = o.id AND (a.status IN ('CREATED', 'OPEN') OR a.status = 'PAID'
+                                AND (a.paid_source = 'report' OR NOT a.registered)))
+         AND NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
+                          WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting') AND p.reason <> 'amount-mismatch')`;
+
+/** Orders without a deadline that a shop has reported as paid, and so has the bank, before they were placed. */
+const UNADOPTED = `
+  SELECT o.id || ' is PENDING, and does not have ' || told.reference
+    FROM order_timeout.orders o
+    JOIN order_timeout.unmatched_payment said ON said.order_id = o.id
+    JOIN order_timeout.unmatched_payment told
+      ON (told.provider, told.reference, told.merchant_account) = (said.provider, said.reference, said.merchant_account)
+   WHERE o.status = 'PENDING' AND NOT o.auto_close AND said.source = 'report' AND told.source = 'provider'
+         AND said.reason = 'unknown-order' AND told.reason = 'unknown-order' AND said.handling = 'kept'
+         AND told.handling = 'kept' AND told.amount >= o.amount AND told.currency = o.currency
+         AND said.created_at < o.created_at AND told.created_at < o.created_at`;
+
+/** Orders that had something open when they were erased. */
+const EARLY = 'SELECT says FROM sim.erased_early';
 
 interface DeniedFacts {
   readonly id: string;

@@ -13,8 +13,8 @@ export const MANY = 20;
 export interface Habits {
   /** Pieces of the only SKU. */
   readonly stock: number;
-  /** How long after the beginning orders come. */
-  readonly patience: number;
+  /** When orders come after the beginning, from and to. All may come at once. */
+  readonly arrival: readonly [fromS: number, toS: number];
   /** Shares of orders: placed in a host's transaction, canceled, extended, looked up by their page, never closed by themselves. */
   readonly hosted: number;
   /** How often the host's code fails. */
@@ -23,6 +23,8 @@ export interface Habits {
   readonly extended: number;
   readonly looked: number;
   readonly manual: number;
+  /** Of orders, the share that is erased as soon as it has ended. */
+  readonly erased: number;
   /** Of orders, the share that is paid before it is placed. */
   readonly early: number;
   /** A host holds the rows of an order. */
@@ -41,7 +43,11 @@ export interface Habits {
   readonly foreign: number;
   /** Of payments, the share that a shop reports; of reports, those that name another order. */
   readonly reported: number;
+  /** Of attempts, the share that is reported before it is paid. */
+  readonly hasty: number;
   readonly mistaken: number;
+  /** Of mistaken reports, the share that comes beside the right one. */
+  readonly twinned: number;
   readonly operators: boolean;
   /** Of the attempts of buyers, the share that is told to the shop as paid, and fails. */
   readonly bouncing: number;
@@ -61,8 +67,9 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
     extended: share(),
     looked: share(),
     manual: share(),
+    erased: share(),
     early: swarm.draw(0, [1, 0.5]),
-    patience: random.pick([1, 20], [1, 90]),
+    arrival: swarm.draw<Habits['arrival']>(random.pick([1, [0, 20]], [1, [0, 90]]), [1, [8, 8]]),
     held: swarm.has(),
     attempts: swarm.draw<Weights<number>>([[1, 1]], [1, [[2, 1], [1, 2]]], [1, [[1, 2], [1, 3]]]),
     registers: swarm.draw<Habits['registers']>([[1, 'before']],
@@ -81,7 +88,9 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
     ),
     foreign: share(),
     reported: share(),
+    hasty: share(),
     mistaken: random.pick([1, 0], [1, 0.3], [1, 0.7]),
+    twinned: share(),
     operators: swarm.has(),
     bouncing: share(),
     transfers: swarm.has(),

@@ -110,7 +110,7 @@ export class Kernel {
     for (const endsAt = this.steps + maxSteps; this.steps < endsAt;) {
       await settled();
       if (await this.sessions.resume()) continue;
-      if (await this.happen()) continue;
+      if (this.fireAnother() || (await this.happen())) continue;
       const at = Math.min(this.time.next, this.sessions.nextLockTimeout);
       this.time.moveTo(Math.min(at, untilMs));
       if (at > untilMs) return;
@@ -118,6 +118,14 @@ export class Kernel {
       this.steps += 1;
     }
     throw new Error(`the world does not come to rest within ${maxSteps} steps`);
+  }
+
+  /** What is due at one instant happens side by side, or one after the other. */
+  private fireAnother(): boolean {
+    if (this.time.next > this.time.now || this.random.chance(0.5)) return false;
+    this.time.takeDue(this.random)?.();
+    this.steps += 1;
+    return true;
   }
 
   /** The instance is gone with all that it does. PostgreSQL notices, and rolls back. */

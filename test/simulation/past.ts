@@ -25,6 +25,21 @@ export const KEEP_PAST = `
   CREATE TABLE sim.past_order (LIKE order_timeout.orders);
   CREATE TABLE sim.past_attempt (LIKE order_timeout.payment_attempt);
   CREATE TABLE sim.past_chargeback (LIKE order_timeout.unmatched_payment);
+  CREATE TABLE sim.erased_early (says text);
+  CREATE FUNCTION sim.note_early() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO sim.erased_early
+      SELECT NEW.id || ' was erased, and has ' || reason || ' of ' || reference FROM order_timeout.unmatched_payment
+       WHERE order_id = NEW.id AND handling = 'kept'
+      UNION ALL SELECT NEW.id || ' was erased, and has a refund of ' || reference FROM order_timeout.refund
+       WHERE order_id = NEW.id AND status <> 'REFUNDED'
+      UNION ALL SELECT NEW.id || ' was erased, and has ' || status || ' ' || reference FROM order_timeout.payment_attempt
+       WHERE order_id = NEW.id AND status IN ('CREATED', 'OPEN', 'REFUNDING')
+      UNION ALL SELECT NEW.id || ' was erased, and has ' || kind FROM order_timeout.timeout WHERE key = NEW.id;
+      RETURN NULL;
+    END $$;
+  CREATE TRIGGER note_early AFTER UPDATE ON order_timeout.orders
+    FOR EACH ROW WHEN (OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL) EXECUTE FUNCTION sim.note_early();
   CREATE FUNCTION sim.keep() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN EXECUTE format('INSERT INTO sim.%I SELECT $1.*', TG_ARGV[0]) USING OLD; RETURN OLD; END $$;
   CREATE TRIGGER keep BEFORE DELETE ON order_timeout.orders FOR EACH ROW EXECUTE FUNCTION sim.keep('past_order');

@@ -1,7 +1,7 @@
 import { type INestApplicationContext } from '@nestjs/common';
 import { Inventory, type NewAttempt, type NewOrder, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
-import { type UnmatchedPayment } from '../../src/public/orders';
+import { type ErasePersonalDataResult, type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
 import { type Bank, type BankPayment, type Link } from './bank';
 import { Clerk, WIRE, wireBack } from './clerk';
@@ -54,6 +54,9 @@ function deliverStock(stage: Stage): Promise<unknown> {
   return stage.ask('stock arrives', deliver, false);
 }
 
+/** What a shop believes of a payment. */
+type Told = Pick<BankPayment, 'reference' | 'account' | 'transactionId' | 'amount' | 'currency'>;
+
 /** The back end of a shop, and its buyers. */
 class Shop {
   private readonly reported: (ReportedPayment & { readonly what: string })[] = [];
@@ -68,7 +71,7 @@ class Shop {
   async sell(id: string, reference?: string): Promise<void> {
     const { stage } = this;
     const { random, habits } = stage;
-    await stage.pause(0, habits.patience);
+    await stage.pause(...habits.arrival);
     const order = this.draw(id);
     if (random.chance(habits.early)) await this.payEarly(id);
     const placed = random.chance(habits.hosted)
@@ -81,6 +84,7 @@ class Shop {
     if (random.chance(habits.canceled)) stage.send(() => this.cancel(id));
     if (random.chance(habits.extended)) stage.send(() => this.extend(id));
     if (random.chance(habits.looked)) stage.send(() => this.look(id));
+    if (random.chance(habits.erased)) stage.send(() => this.erase(id));
   }
 
   /** The shop has a payment, and then the order for it. */
@@ -123,6 +127,8 @@ class Shop {
     if (registers === 'before' && random.chance(habits.slow)) await stage.pause(0, 80);
     bank.open(link, orderId, PRICE, registers === 'before', expires);
     if (registers === 'late') stage.send(() => this.registerLate(orderId, link, expires));
+    const asked = { ...link, transactionId: `book-${orderId}`, amount: PRICE, currency: CURRENCY };
+    if (random.chance(habits.hasty)) stage.send(() => this.report(orderId, asked));
     for (let times = random.pick(...habits.pays); times > 0; times--) {
       await stage.pause(0, random.pick([2, 20], [2, 40], [1, 60]));
       if (random.chance(habits.bouncing)) {
@@ -177,7 +183,7 @@ class Shop {
   }
 
   /** Reports are late, repeated, and sometimes wrong. */
-  private async report(orderId: string, { reference, account, ...payment }: BankPayment): Promise<void> {
+  private async report(orderId: string, { reference, account, ...payment }: Told): Promise<void> {
     const { stage } = this;
     const { random, habits } = stage;
     const { transactionId, amount } = payment;
@@ -195,19 +201,26 @@ class Shop {
     };
     const stated = random.pick([8, amount], [1, PRICE], [1, PRICE / 2n]);
     const report = { provider: this.bank.name, amount: stated, currency, ...told, ...this.named(account) };
-    const what = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for ${told.orderId}`;
-    this.reported.push({ ...report, what });
-    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) await this.tell(report, what);
+    const says = `the shop reports ${told.reference} (${told.transactionId ?? 'no id'}) for`;
+    this.reported.push({ ...report, what: `${says} ${told.orderId}` });
+    for (let times = random.pick([4, 1], [1, 2]); times > 0; times--) {
+      await stage.pause(0, 40);
+      if (told.orderId !== orderId && random.chance(habits.twinned))
+        stage.send(() => this.tell({ ...report, orderId }, `${says} ${orderId}`));
+      await this.tell(report, `${says} ${told.orderId}`);
+    }
   }
 
-  reportAgain(): void {
+  reportAgain(isMeant: (orderId: string) => boolean = () => this.stage.random.chance(0.5)): void {
     const { stage } = this;
-    const again = this.reported.filter(() => stage.random.chance(0.5));
-    for (const { what, ...payment } of again) stage.send(() => this.tell(payment, `${what} again`));
+    for (const { what, ...payment } of this.reported.filter(({ orderId }) => isMeant(orderId)))
+      stage.send(async () => {
+        await stage.pause(0, 40);
+        await this.tell(payment, `${what} again`);
+      });
   }
 
   private async tell(payment: ReportedPayment, what: string): Promise<void> {
-    await this.stage.pause(0, 40);
     const result = await this.stage.ask(what, (orders) => orders.markPaid(payment));
     if (result && ['paid', 'already-paid'].includes(result.outcome)) this.stage.paid.add(payment.orderId);
   }
@@ -227,6 +240,23 @@ class Shop {
     await this.stage.pause(0, 60);
     await this.stage.ask(`the page looks for ${orderId}`, (orders) => orders.checkPayment(orderId));
   }
+
+  /** The buyer wants to be forgotten. Then, the bank and the shop say again what they have said. */
+  private async erase(orderId: string): Promise<void> {
+    const { stage } = this;
+    for (let tries = 0; tries < 4; tries++) {
+      await stage.pause(40, 120);
+      if ((await erase(stage, orderId))?.outcome !== 'erased') continue;
+      this.bank.tellAgain((one) => one.orderId === orderId);
+      this.reportAgain((id) => id === orderId);
+      return;
+    }
+  }
+}
+
+function erase(stage: Stage, orderId: string): Promise<ErasePersonalDataResult | undefined> {
+  const request = { orderId, reason: 'the buyer asked' };
+  return stage.ask(`${orderId} is erased`, (orders) => orders.erasePersonalData(request));
 }
 
 type Act = (row: UnmatchedPayment | undefined, orderId: string) => Promise<unknown>;
@@ -261,7 +291,7 @@ class Operator {
       [2, (open, orderId) => this.assign(open, orderId)],
       [1, (_open, orderId) => this.revive(orderId)],
       [1, (_open, orderId) => this.close(orderId)],
-      [1, (_open, orderId) => this.erase(orderId)],
+      [1, (_open, orderId) => erase(this.stage, orderId)],
       [1, () => this.replay()],
       [1, () => this.reopen()],
       [1, (open) => this.respond(open)],
@@ -388,11 +418,6 @@ class Operator {
     await change(true);
     await stage.pause(5, 60);
     while (!(await change(false)));
-  }
-
-  private async erase(orderId: string): Promise<void> {
-    const request = { orderId, reason: 'the buyer asked' };
-    await this.stage.ask(`an operator erases ${orderId}`, (orders) => orders.erasePersonalData(request));
   }
 }
 

@@ -126,7 +126,10 @@ export class Sessions {
   async begin(client: Client, text: string): Promise<unknown> {
     const { now } = this.time;
     const begun = `SET LOCAL sim.begun = '${new real.Date(now).toISOString()}'`;
-    const sql = `${text}; ${begun}; SELECT setval('sim.instant', ${Math.floor(now)})`;
+    // A host names its isolation level in the next statement, and no query may come before that.
+    const isComplete = text.includes('ISOLATION LEVEL');
+    if (!isComplete) await this.tellTime();
+    const sql = `${text}; ${begun}${isComplete ? `; SELECT setval('sim.instant', ${Math.floor(now)})` : ''}`;
     const [result] = (await original.query.call(client, sql)) as unknown[];
     this.told = now;
     return result;
