@@ -141,9 +141,10 @@ export class SimulatedChannel extends EventEmitter {
   private perform(op: Op): void {
     if (!this.isOpen) return;
     try {
-      const value = op.run();
-      if (op.isQuick || !this.broker.kernel.random.chance(this.broker.breaking)) return op.done(undefined, value);
-      // It is done, and nobody is told.
+      const { kernel, breaking } = this.broker;
+      if (op.isQuick || !kernel.random.chance(breaking)) return op.done(undefined, op.run());
+      // It is done, or not, and nobody is told.
+      if (kernel.random.chance(0.5)) op.run();
       this.ops.unshift(op);
       this.connection.break();
     } catch (error) {

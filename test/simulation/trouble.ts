@@ -53,7 +53,7 @@ export class Trouble {
     this.conflicts = swarm.draw(0, [1, 0.002], [1, 0.02]);
     this.cuts = swarm.draw(0, [1, 0.001], [1, 0.01]);
     this.losing = swarm.draw(0, [1, 0.1], [1, 0.5]);
-    this.breaking = swarm.draw(0, [1, 0.02]);
+    this.breaking = swarm.draw(0, [1, 0.02], [1, 0.2]);
     this.kind = random.pick([1, 'cut'], [1, 'absent'], [3, 'refusal']);
     kernel.sessions.fateOf = (text) => this.fateOf(text);
   }
