@@ -54,6 +54,9 @@ export async function checkWorld(
       past,
       listed.map((row) => rowOf(row, bank)),
     )),
+    ...listed
+      .filter((row) => isRefunded(row, bank))
+      .map(({ reference }) => `${reference} was refunded, and is told as not`),
     ...(stage.busy > 0 ? [`${stage.busy} people have not come to an end`] : []),
   ];
 }
@@ -99,7 +102,7 @@ const PASSING =
   /refused by the world|Connection terminated|connection is refused|the bank is not there|answer of the bank is lost/;
 
 /** What a shop was told is true, also after a crash. */
-async function toldProblems(kernel: Kernel, { registered, paid, canceled }: Stage): Promise<string[]> {
+async function toldProblems(kernel: Kernel, { registered, paid, canceled, uncanceled }: Stage): Promise<string[]> {
   const attempts = await kernel.query<{ reference: string }>(
     'SELECT reference FROM order_timeout.payment_attempt UNION SELECT reference FROM sim.past_attempt',
   );
@@ -114,6 +117,9 @@ async function toldProblems(kernel: Kernel, { registered, paid, canceled }: Stag
     ...[...registered].filter((name) => !known.has(name)).map((name) => `${name} was registered and is not there`),
     ...[...paid].filter((id) => !hasBeen(id, 'PAID')).map((id) => `${id} was paid and is not`),
     ...[...canceled].filter((id) => !hasBeen(id, 'CANCELLED')).map((id) => `${id} was canceled and is not`),
+    ...[...uncanceled]
+      .filter((id) => steps.some((step) => step.id === id && step.status === 'CANCELLED'))
+      .map((id) => `${id} was not canceled and is`),
   ];
 }
 
@@ -221,6 +227,15 @@ async function ledgerProblems(
   return moneyProblems(facts).filter(
     (says) => !(/nobody knows$|and the provider holds/.test(says) && forgotten.some((name) => says.includes(name))),
   );
+}
+
+/** Whoever reads that a refund has failed pays the money back once more. */
+function isRefunded({ reason, provider, reference }: UnmatchedPayment, bank: Bank): boolean {
+  const [payment, other] = bank.payments.filter((one) => [one.reference, one.transactionId].includes(reference));
+  if (reason !== 'refund-failed' || provider !== bank.name || !payment || other) return false;
+  const refunds = [...payment.refunds.values()].filter(({ status }) => status === 'REFUNDED');
+  const isWhole = refunds.reduce((sum, { amount }) => sum + amount, 0n) >= payment.amount;
+  return isWhole && payment.refunded > 0n && !payment.isWired && !payment.isDisputed;
 }
 
 /** As an operator reads it, who does not believe what only a shop states and no bank has taken. */

@@ -92,7 +92,7 @@ export class Host {
       [3, undefined],
       [1, () => orders.registerAttempt(attempt, { tx })],
       [1, () => orders.cancel({ orderId: 'nobody' }, { tx })],
-      [2, () => orders.cancel({ orderId: order.id }, { tx })],
+      [4, () => this.cancel(orders, tx, order.id)],
       [1, () => tx.query('SELECT 1 / 0')],
       [1, () => orders.place({ ...order, amount: -1n }, { tx })],
     );
@@ -104,6 +104,14 @@ export class Host {
       if (error instanceof QueryFailedError || random.chance(0.5)) throw error;
     });
     return placed;
+  }
+
+  /** A listener may fail when all else is written. */
+  private async cancel(orders: Orders, tx: EntityManager, orderId: string): Promise<void> {
+    const { uncanceled } = this.stage;
+    uncanceled.add(orderId);
+    const { outcome } = await orders.cancel({ orderId }, { tx });
+    if (outcome !== 'rejected') uncanceled.delete(orderId);
   }
 
   private dataSourceOf(app: INestApplicationContext): Database['dataSource'] {

@@ -227,6 +227,7 @@ class Shop {
 
   private async cancel(orderId: string): Promise<void> {
     await this.stage.pause(0, 60);
+    this.stage.uncanceled.delete(orderId);
     const result = await this.stage.ask(`a buyer cancels ${orderId}`, (orders) => orders.cancel({ orderId }));
     if (result?.outcome === 'cancelled') this.stage.canceled.add(orderId);
   }

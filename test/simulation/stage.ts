@@ -40,6 +40,8 @@ export class Stage {
   readonly registered = new Set<string>();
   readonly paid = new Set<string>();
   readonly canceled = new Set<string>();
+  /** What nobody has canceled but a host, whose call has failed. */
+  readonly uncanceled = new Set<string>();
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly habits: Habits;
