@@ -6,76 +6,11 @@ import {
   type PaidOutcome,
 } from '../../src/payments';
 import { type Random } from '../model/random';
+import { type BankPayment, type BankRefund, type Debit, type Expiry, type Intent, type Link } from './bank-books';
 import { type BankTraits } from './bank-traits';
 import { CURRENCY } from './habits';
 import { jsonOf, type Kernel } from './kernel';
 import { acting, real } from './virtual-time';
-
-/** One payment of a buyer: what a bank has taken, and what it gave back. */
-export interface BankPayment {
-  /** Which order the buyer has in mind. */
-  readonly orderId: string;
-  readonly reference: string;
-  /** Null: the bank has no merchant accounts. */
-  readonly account: string | null;
-  readonly transactionId: string;
-  readonly amount: bigint;
-  readonly currency: string;
-  readonly paidAt: number;
-  /** When the bank first said to the service that it is there. */
-  statedAt?: number;
-  refunded: bigint;
-  isDisputed?: boolean;
-  /** A person has sent it back, outside of the service. */
-  isWired?: boolean;
-  /** Somebody has taken the news of it. */
-  isTold?: boolean;
-  /** Somebody has taken the news of that the buyer's bank takes it back. */
-  isToldDisputed?: boolean;
-  readonly refunds: Map<string, BankRefund>;
-}
-
-interface BankRefund {
-  readonly amount: bigint;
-  status: 'PENDING' | 'REFUNDED' | 'REJECTED';
-}
-
-/** What a shop has asked a buyer to pay. */
-export interface Intent {
-  readonly orderId: string;
-  readonly reference: string;
-  readonly account: string | null;
-  readonly amount: bigint;
-  /** For its order. */
-  isRegistered: boolean;
-  readonly openedAt: number;
-  /** When the bank takes no money for it any more, whoever asks; Infinity: never. */
-  readonly expiresAt: number;
-  /** Whether a buyer has looked at it. */
-  isScanned: boolean;
-  closedAt?: number;
-  readonly takesSeveral: boolean;
-}
-
-/** A payment link, as the shop has it from the bank. */
-export interface Link {
-  readonly reference: string;
-  readonly account: string | null;
-}
-
-/** As an attempt has it. */
-interface Expiry {
-  readonly timeExpire?: Date;
-}
-
-/** A payment that was begun, and has failed. */
-export interface Debit extends Link {
-  readonly transactionId: string;
-  /** The order that a shop had paid by it. */
-  orderId?: string;
-  /** Somebody has taken the news that something has changed. */
-  isTold: boolean;
-}
 
 /** What the body of a notification says. */
 interface News {

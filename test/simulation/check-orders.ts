@@ -1,5 +1,6 @@
 import { epochMs } from '../support/checks/records';
-import { type Bank, type BankPayment, type Intent } from './bank';
+import { type Bank } from './bank';
+import { type BankPayment, type Intent } from './bank-books';
 import { WIRE } from './clerk';
 import { CURRENCY } from './habits';
 import { type Kernel } from './kernel';

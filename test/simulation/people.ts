@@ -3,7 +3,8 @@ import { Inventory, type NewAttempt, type NewOrder, type ReportedPayment } from 
 import { Database } from '../../src/database';
 import { type ErasePersonalDataResult, type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
-import { type Bank, type BankPayment, type Link } from './bank';
+import { type Bank } from './bank';
+import { type BankPayment, type Link } from './bank-books';
 import { Clerk, WIRE, wireBack } from './clerk';
 import { CURRENCY, MANY, PRICE } from './habits';
 import { Host } from './host';

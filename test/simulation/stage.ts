@@ -3,7 +3,7 @@ import { type INestApplicationContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
-import { type BankPayment } from './bank';
+import { type BankPayment } from './bank-books';
 import { type Transfer } from './clerk';
 import { drawHabits, type Habits } from './habits';
 import { type Instance } from './instance';
