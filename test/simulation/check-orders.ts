@@ -33,6 +33,7 @@ export async function orderProblems(
     ...free.filter(isEarly).map(({ id }) => `${id} was closed before its deadline`),
     ...free.flatMap((order) => unjustProblems(order, bank)),
     ...free.flatMap((order) => waitingProblems(order, bank)),
+    ...free.flatMap((order) => lateOffers(order, stage)),
     ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
     ...(await kernel.query<ShownFacts>(SHOWN)).map(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
@@ -78,6 +79,14 @@ function waitingProblems({ id, status }: OrderFacts, bank: Bank): string[] {
   if (status !== 'PENDING') return [];
   const told = wholePayments(id, bank).filter(({ isTold }) => isTold);
   return told.map(({ transactionId }) => `${id} is ${status}, and ${transactionId}, which pays it, was told`);
+}
+
+/** What has ended is offered to nobody. */
+function lateOffers({ id, status, endedAt }: OrderFacts, { handedOver }: Stage): string[] {
+  if (!ENDED_UNPAID.includes(status) || endedAt === null) return [];
+  return handedOver
+    .filter(({ orderId, began }) => orderId === id && began > endedAt)
+    .map(({ reference }) => `${reference} was handed over when ${id} had ended`);
 }
 
 /** Payments for what is registered that are enough alone, and that nobody has taken back. */

@@ -124,7 +124,9 @@ class Shop {
       await stage.pause(0, 60);
     }
     const expires = bank.drawExpiry(random);
+    const began = stage.kernel.time.now;
     if (registers === 'before' && !(await this.register(orderId, link, expires))) return;
+    if (registers === 'before') stage.handedOver.push({ orderId, reference: link.reference, began });
     if (registers === 'before' && random.chance(habits.slow)) await stage.pause(0, 80);
     bank.open(link, orderId, PRICE, registers === 'before', expires);
     if (registers === 'late') stage.send(() => this.registerLate(orderId, link, expires));

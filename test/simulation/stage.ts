@@ -40,6 +40,8 @@ export class Stage {
   readonly registered = new Set<string>();
   readonly paid = new Set<string>();
   readonly canceled = new Set<string>();
+  /** What buyers got to pay, and when the shop began to ask whether they may. */
+  readonly handedOver: { readonly orderId: string; readonly reference: string; readonly began: number }[] = [];
   /** What nobody has canceled but a host, whose call has failed. */
   readonly uncanceled = new Set<string>();
   /** What a host has taken back before it was committed. */
