@@ -81,12 +81,12 @@ function waitingProblems({ id, status }: OrderFacts, bank: Bank): string[] {
   return told.map(({ transactionId }) => `${id} is ${status}, and ${transactionId}, which pays it, was told`);
 }
 
-/** What has ended is offered to nobody. */
-function lateOffers({ id, status, endedAt }: OrderFacts, { handedOver }: Stage): string[] {
-  if (!ENDED_UNPAID.includes(status) || endedAt === null) return [];
+/** What ends is offered to nobody any more. */
+function lateOffers({ id, status, closingAt }: OrderFacts, { handedOver }: Stage): string[] {
+  if (!ENDED_UNPAID.includes(status) || closingAt === null) return [];
   return handedOver
-    .filter(({ orderId, began }) => orderId === id && began > endedAt)
-    .map(({ reference }) => `${reference} was handed over when ${id} had ended`);
+    .filter(({ orderId, began }) => orderId === id && began > closingAt)
+    .map(({ reference }) => `${reference} was handed over when ${id} was being closed`);
 }
 
 /** Payments for what is registered that are enough alone, and that nobody has taken back. */

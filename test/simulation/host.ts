@@ -44,9 +44,9 @@ export class Host {
           return result;
         }
       } catch (error) {
-        const { code, message } = error as Error & { readonly code?: string };
+        const { message } = error as Error;
         kernel.say(`the host has not placed ${order.id}: ${message}`);
-        if (code === NO_SAVEPOINT) stage.mishaps.push(`${order.id} was not placed: ${message}`);
+        if (isMixed(error)) stage.mishaps.push(`${order.id} was not placed: ${message}`);
         // COMMIT may have come through.
         if (end.isDue) return stage.ask(`the shop places ${order.id}`, (orders) => orders.place(order));
       }
@@ -117,4 +117,10 @@ export class Host {
   private dataSourceOf(app: INestApplicationContext): Database['dataSource'] {
     return app.get(Database).dataSource;
   }
+}
+
+/** It awaits all of its calls before it ends its transaction, so nobody else can have ended a savepoint. */
+function isMixed(error: unknown): boolean {
+  const { code, cause } = error as { readonly code?: string; readonly cause?: unknown };
+  return code === NO_SAVEPOINT || (typeof cause === 'object' && cause !== null && isMixed(cause));
 }
