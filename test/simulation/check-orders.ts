@@ -39,7 +39,7 @@ export async function orderProblems(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
     ...(
-      await kernel.query<{ says: string }>(`${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY}`)
+      await kernel.query<{ says: string }>(`${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY} UNION ALL ${PHANTOM}`)
     ).map(({ says }) => says),
     ...deniedProblems(await kernel.query<DeniedFacts>(DENIED), stage, bank),
     ...(await transferProblems(kernel, stage)),
@@ -187,6 +187,11 @@ const UNADOPTED = `
 
 /** Orders that had something open when they were erased. */
 const EARLY = 'SELECT says FROM sim.erased_early';
+
+/** What a shop calls a payment in its own books is never a payment of its own. */
+const PHANTOM = `
+  SELECT order_id || ' has ' || reference || ' beside the payment that it is' FROM order_timeout.payment_attempt
+   WHERE reference LIKE 'book-%'`;
 
 interface DeniedFacts {
   readonly id: string;
