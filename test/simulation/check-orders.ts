@@ -39,8 +39,13 @@ export async function orderProblems(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
     ...(
-      await kernel.query<{ says: string }>(`${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY} UNION ALL ${PHANTOM}`)
+      await kernel.query<{ says: string }>(
+        `${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY} UNION ALL ${PHANTOM}`,
+      )
     ).map(({ says }) => says),
+    ...(await kernel.query<{ id: string; says: string }>(UNCERTAIN))
+      .filter(({ id }) => !stage.touched.has(id))
+      .map(({ says }) => says),
     ...deniedProblems(await kernel.query<DeniedFacts>(DENIED), stage, bank),
     ...(await transferProblems(kernel, stage)),
     ...strangeRows(await kernel.query<StatedRow>(STATED), bank),
@@ -173,20 +178,28 @@ const PARKED = `
          AND NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
                           WHERE p.order_id = o.id AND p.handling IN ('kept', 'waiting') AND p.reason <> 'amount-mismatch')`;
 
-/** Orders without a deadline that a shop has reported as paid, and so has the bank, before they were placed. */
+/** Orders without a deadline, of which a shop and the bank have told before they were placed that they are paid. */
 const UNADOPTED = `
   SELECT o.id || ' is PENDING, and does not have ' || told.reference
-    FROM order_timeout.orders o
-    JOIN order_timeout.unmatched_payment said ON said.order_id = o.id
-    JOIN order_timeout.unmatched_payment told
-      ON (told.provider, told.reference, told.merchant_account) = (said.provider, said.reference, said.merchant_account)
-   WHERE o.status = 'PENDING' AND NOT o.auto_close AND said.source = 'report' AND told.source = 'provider'
-         AND said.reason = 'unknown-order' AND told.reason = 'unknown-order' AND said.handling = 'kept'
+    FROM order_timeout.orders o JOIN order_timeout.unmatched_payment told ON told.order_id = o.id
+   WHERE o.status = 'PENDING' AND NOT o.auto_close AND told.source = 'provider' AND told.reason = 'unknown-order'
          AND told.handling = 'kept' AND told.amount >= o.amount AND told.currency = o.currency
-         AND said.created_at < o.created_at AND told.created_at < o.created_at`;
+         AND told.created_at < o.created_at AND told.created_at > o.created_at - interval '10 minutes'
+         AND NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
+                          WHERE p.order_id = o.id AND p.reason IN ('chargeback', 'attempt-mismatch'))`;
 
 /** Orders that had something open when they were erased. */
 const EARLY = 'SELECT says FROM sim.erased_early';
+
+/** Nothing is surplus while only a shop says what pays the order. */
+const UNCERTAIN = `
+  SELECT o.id, o.id || ' was refunded a surplus, and is not paid by what its provider confirms' AS says
+    FROM order_timeout.orders o
+   WHERE o.status = 'PAID' AND o.erased_at IS NULL
+         AND EXISTS (SELECT FROM order_timeout.refund r WHERE r.order_id = o.id AND r.reason = 'surplus')
+         AND (SELECT coalesce(sum(a.paid_amount - a.refunded_amount), 0) FROM order_timeout.payment_attempt a
+               WHERE a.order_id = o.id AND a.status = 'PAID' AND a.paid_source = 'provider'
+                     AND a.paid_currency = o.currency) < o.amount`;
 
 /** What a shop calls a payment in its own books is never a payment of its own. */
 const PHANTOM = `
