@@ -96,11 +96,6 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
     ],
   },
   {
-    name: 'cancels-commit',
-    says: 'A COMMIT without a response is canceled',
-    patches: [patch('database/own-connection.ts', 'if (!COMMITS.test(sql)) cancel(client);', 'cancel(client);')],
-  },
-  {
     name: 'blames-logins',
     says: 'A refused login counts as a failure of the work',
     patches: [
