@@ -35,7 +35,8 @@ export class Kernel {
   /** How late timers of instances are: a drawn time between these, milliseconds. */
   private late = { leastMs: 0, mostMs: 0 };
   steps = 0;
-  private readonly hash = createHash('sha256');
+  /** The time of the last line, as the trace has it. */
+  private said = { at: NaN, text: '' };
   private readonly waiting: Step[] = [];
 
   private constructor(options: KernelOptions) {
@@ -63,13 +64,13 @@ export class Kernel {
 
   /** The same for equal worlds. */
   get digest(): string {
-    return this.hash.copy().digest('hex').slice(0, 16);
+    return createHash('sha256').update(this.trace.join('')).digest('hex').slice(0, 16);
   }
 
   say(line: string): void {
-    const text = `${new real.Date(this.time.now).toISOString().slice(11, 23)} ${line}`;
-    this.hash.update(text);
-    this.trace.push(text);
+    const at = this.time.now;
+    if (this.said.at !== at) this.said = { at, text: new real.Date(at).toISOString().slice(11, 23) };
+    this.trace.push(`${this.said.text} ${line}`);
   }
 
   /** Looks at the database from outside. */
@@ -109,12 +110,18 @@ export class Kernel {
   async run(untilMs: number, maxSteps = 200_000): Promise<void> {
     for (const endsAt = this.steps + maxSteps; this.steps < endsAt;) {
       await settled();
-      if (await this.sessions.resume()) continue;
-      if (this.fireAnother() || (await this.happen())) continue;
+      if (this.sessions.hasNews && (await this.sessions.resume())) continue;
+      if (this.fireAnother()) continue;
+      const happening = this.happen();
+      if (happening) {
+        await happening;
+        continue;
+      }
       const at = Math.min(this.time.next, this.sessions.nextLockTimeout);
       this.time.moveTo(Math.min(at, untilMs));
       if (at > untilMs) return;
-      if (!(await this.sessions.timeOutLock())) this.time.takeDue(this.random)?.();
+      if (this.sessions.nextLockTimeout > this.time.now || !(await this.sessions.timeOutLock()))
+        this.time.takeDue(this.random)?.();
       this.steps += 1;
     }
     throw new Error(`the world does not come to rest within ${maxSteps} steps`);
@@ -137,18 +144,14 @@ export class Kernel {
     this.sessions.drop(actor);
   }
 
-  /** One of the things that can happen now. False: there is none. */
-  private async happen(): Promise<boolean> {
+  /** Begins one of the things that can happen now. Undefined: there is none. */
+  private happen(): Promise<void> | undefined {
     const mayRun = (actor: Actor | undefined): boolean => !actor || actor.stalledUntil <= this.time.now;
-    const choices = [
-      ...this.sessions.ready(mayRun).map((session) => () => this.sessions.execute(session)),
-      ...this.waiting.filter(({ actor }) => mayRun(actor)).map((step) => () => this.perform(step)),
-    ];
+    const choices = [...this.sessions.ready(mayRun), ...this.waiting.filter(({ actor }) => mayRun(actor))];
     const choice = this.random.oneOf(choices);
-    if (!choice) return false;
+    if (!choice) return undefined;
     this.steps += 1;
-    await choice();
-    return true;
+    return 'queue' in choice ? this.sessions.execute(choice) : this.perform(choice);
   }
 
   private async perform(step: Step): Promise<void> {
@@ -164,7 +167,7 @@ export class Kernel {
 
 /** Everything that follows from the last step without waiting for anybody has run. */
 function settled(): Promise<void> {
-  return new Promise((resolve) => real.setImmediate(() => real.setImmediate(resolve)));
+  return new Promise((resolve) => real.setImmediate(resolve));
 }
 
 /** For the trace. Amounts are bigints. */

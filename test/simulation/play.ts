@@ -20,12 +20,16 @@ const LIMIT_MS = 300_000;
 
 const [name = ''] = process.argv.slice(2);
 
+/** Whoever gives up waiting makes an error, which would take long with a stack. */
+const STACK = 10;
+
 /** A process that lives in one world after the other, because its clocks are those of the worlds. */
 async function play(place: Place, request: Request): Promise<void> {
   if (request === 'end') {
     await place.drop();
     process.exit(0);
   }
+  Error.stackTraceLimit = request.isTraced ? STACK : 0;
   const endless = real.setTimeout(() => fail(new Error(`world ${request.seed} does not end`)), LIMIT_MS);
   const story = await playWorld(request.seed, place, request.absent);
   real.clearTimeout(endless);

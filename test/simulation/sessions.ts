@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { type Backends, type Connected } from './backends';
+import { CONNECT, SUSPICIOUS_MS, type Traits, traitsOf, uncounted } from './statement-traits';
 import { acting, type Actor, real, type VirtualTime } from './virtual-time';
 
 type Answer = { readonly value: unknown } | { readonly error: Error };
@@ -13,11 +14,13 @@ export type Fate = { readonly code: string } | 'cut-before' | 'cut-after' | unde
 interface Statement {
   readonly session: Session;
   readonly text: string;
-  readonly label: string;
+  readonly traits: Traits;
   readonly send: () => Promise<unknown>;
   readonly settle: (answer: Answer) => void;
   answer?: Answer;
   done?: Promise<void>;
+  /** Called when there is an answer. */
+  heard?: () => void;
   /** Since when it waits for a lock. */
   blockedAt?: number;
 }
@@ -42,12 +45,6 @@ const prototype = Client.prototype as unknown as Record<'query' | 'connect' | 'e
 
 const original = { query: prototype.query, connect: prototype.connect, end: prototype.end };
 
-/** The first thing that is asked of a session. */
-export const CONNECT = 'connect';
-
-/** What may read the time, also by a default or a trigger. */
-const TIMED = /\b(?:now|clock_timestamp)\(|\b(?:INSERT|UPDATE|DELETE)\b/i;
-
 /** Locks of payments' names: which ones a payment has is known only step by step, so the service starts again. */
 const NAMES = /pg_advisory_xact_lock/;
 
@@ -56,15 +53,6 @@ const DEADLOCK_MS = 15;
 
 /** Within a transaction, nothing else releases what it has locked. */
 const BACK = /^ROLLBACK TO\b/;
-
-/** A statement that has taken so long, real milliseconds, may be waiting for a lock. */
-const SUSPICIOUS_MS = 3;
-
-/** One that locks nothing hardly ever waits. */
-const UNLIKELY_MS = 50;
-
-/** What may wait for others. */
-const WAITS = /\b(?:INSERT|UPDATE|DELETE|LOCK|COMMIT|RELEASE)\b|\bFOR (?:NO KEY|KEY|SHARE)\b|advisory/;
 
 /** All sessions of the instances with PostgreSQL. One statement runs at a time, unless others wait for locks. */
 export class Sessions {
@@ -76,7 +64,7 @@ export class Sessions {
   readonly deadlocks: string[] = [];
   /** Of each statement of an instance, before it is sent. */
   fateOf: (text: string) => Fate = () => undefined;
-  private readonly all = new Set<Session>();
+  private readonly all = new Map<Client, Session>();
   private readonly actors = new Map<string, Actor>();
   /** Connections that are being closed. */
   private leaving: { readonly session: Session; readonly hasLeft: Promise<void> }[] = [];
@@ -98,12 +86,12 @@ export class Sessions {
 
   /** Nobody has a session any more. */
   async close(): Promise<void> {
-    for (const { client } of [...this.all]) {
+    for (const client of [...this.all.keys()]) {
       connectedOf(client).connection.stream.destroy();
       this.closed(client);
     }
     await this.backends.untilFree();
-    Object.assign(prototype, original);
+    takeOver(undefined);
   }
 
   /** On a connection of the world's own. */
@@ -129,7 +117,8 @@ export class Sessions {
     // A host names its isolation level in the next statement, and no query may come before that.
     const isComplete = text.includes('ISOLATION LEVEL');
     if (!isComplete) await this.tellTime();
-    const sql = `${text}; ${begun}${isComplete ? `; SELECT setval('sim.instant', ${Math.floor(now)})` : ''}`;
+    const told = this.told === now ? '' : `; SELECT setval('sim.instant', ${Math.floor(now)})`;
+    const sql = `${text}; ${begun}${told}`;
     const [result] = (await original.query.call(client, sql)) as unknown[];
     this.told = now;
     return result;
@@ -141,12 +130,13 @@ export class Sessions {
   }
 
   of(client: Client): Session {
-    for (const session of this.all) if (session.client === client) return session;
+    const known = this.all.get(client);
+    if (known) return known;
     const [, name = ''] = ACTOR.exec(connectedOf(client).connectionParameters.options ?? '') ?? [];
     const session: Session = {
       ...{ id: ++this.ids, client, actor: this.actors.get(name), queue: [], inFlight: undefined, lockMs: 0 },
     };
-    this.all.add(session);
+    this.all.set(client, session);
     return session;
   }
 
@@ -157,48 +147,49 @@ export class Sessions {
 
   /** What has not been sent fails, and what was, once the connection is closed. */
   closed(client: Client): void {
-    const session = [...this.all].find((one) => one.client === client);
+    const session = this.all.get(client);
     if (!session) return;
-    this.all.delete(session);
+    this.all.delete(client);
     this.leaving.push({ session, hasLeft: this.backends.takeBack(client) });
     for (const { settle } of session.queue.splice(0))
       settle({ error: new Error('Connection terminated unexpectedly') });
   }
 
   submit(session: Session, text: string, send: () => Promise<unknown>): Promise<unknown> {
-    // Nothing that a crashed instance awaits ever comes.
-    if (acting.getStore()?.isAlive === false) return new Promise(() => undefined);
+    if (isGone()) return never();
     return new Promise((resolve, reject) => {
       const settle = (answer: Answer): void => ('error' in answer ? reject(answer.error) : resolve(answer.value));
-      const label = labelOf(text);
-      session.queue.push({ session, text, label, send, settle });
+      session.queue.push({ session, text, traits: traitsOf(text), send, settle });
     });
   }
 
   /** Those whose next statement can be sent. */
   ready(mayRun: (actor: Actor | undefined) => boolean): Session[] {
-    return [...this.all].filter(({ queue, inFlight, actor }) => queue.length > 0 && !inFlight && mayRun(actor));
+    return [...this.all.values()].filter(
+      ({ queue, inFlight, actor }) => queue.length > 0 && !inFlight && mayRun(actor),
+    );
   }
 
   async execute(session: Session): Promise<void> {
     const statement = session.queue.shift();
     if (!statement) return;
-    if (TIMED.test(statement.text)) await this.tellTime();
+    const { label, isTimed } = statement.traits;
+    if (isTimed && this.told !== this.time.now) await this.tellTime();
     session.inFlight = statement;
     if (statement.text !== DISCARD) this.statements += 1;
     statement.done = this.perform(statement).then(
-      (value) => void (statement.answer = { value }),
-      (error: Error) => void (statement.answer = { error }),
+      (value) => answer(statement, { value }),
+      (error: Error) => answer(statement, { error }),
     );
     if (await this.isAnswered(statement)) return this.end(statement);
     // If it closes a circle, it is the one that PostgreSQL ends.
-    await within(DEADLOCK_MS, statement.done);
+    await within(DEADLOCK_MS, statement);
     if (statement.answer) return this.end(statement);
     statement.blockedAt = this.time.now;
-    this.say(`${nameOf(session)} waits for a lock: ${statement.label}`);
+    this.say(`${nameOf(session)} waits for a lock: ${label}`);
   }
 
-  private async perform({ session, text, label, send }: Statement): Promise<unknown> {
+  private async perform({ session, text, traits: { label }, send }: Statement): Promise<unknown> {
     const fate = session.actor && this.fateOf(text);
     if (fate === undefined) return send();
     this.say(`${nameOf(session)} ${typeof fate === 'string' ? fate : `is refused (${fate.code})`}: ${label}`);
@@ -210,17 +201,28 @@ export class Sessions {
   }
 
   private refuseConnection(session: Session, code: string): never {
-    this.all.delete(session);
+    this.all.delete(session.client);
     throw Object.assign(new Error(`the connection is refused (${code})`), { code });
+  }
+
+  /** `resume` has something to do. */
+  get hasNews(): boolean {
+    let isWaiting = false;
+    for (const { client, inFlight } of this.all.values()) {
+      if (connectedOf(client).connection.stream.destroyed) return true;
+      isWaiting ||= inFlight !== undefined;
+    }
+    this.mayWake &&= isWaiting;
+    return this.mayWake || this.leaving.length > 0;
   }
 
   /** One that waited for a lock has its answer now, or connections are closed. False: neither. */
   async resume(): Promise<boolean> {
     // Node tells of it some time after.
-    for (const { client } of this.all) if (connectedOf(client).connection.stream.destroyed) this.closed(client);
+    for (const client of [...this.all.keys()]) if (connectedOf(client).connection.stream.destroyed) this.closed(client);
     if (await this.untilLeft()) return true;
     if (!this.mayWake) return false;
-    for (const { inFlight } of this.all) {
+    for (const { inFlight } of this.all.values()) {
       if (!inFlight || !(await this.isAnswered(inFlight))) continue;
       await this.end(inFlight);
       return true;
@@ -238,12 +240,14 @@ export class Sessions {
   }
 
   get nextLockTimeout(): number {
-    return Math.min(Infinity, ...[...this.all].map(lockTimeoutOf));
+    let at = Infinity;
+    for (const session of this.all.values()) at = Math.min(at, lockTimeoutOf(session));
+    return at;
   }
 
   /** Ends a wait for a lock as PostgreSQL would, by the virtual clock. False: none is over. */
   async timeOutLock(): Promise<boolean> {
-    const session = [...this.all].find((one) => lockTimeoutOf(one) <= this.time.now);
+    const session = [...this.all.values()].find((one) => lockTimeoutOf(one) <= this.time.now);
     const statement = session?.inFlight;
     if (!session || !statement) return false;
     await this.ask('SELECT pg_cancel_backend($1)', [pidOf(session)]);
@@ -256,12 +260,12 @@ export class Sessions {
 
   /** Some of the connections break. */
   cut(isCut: () => boolean): void {
-    for (const { client } of [...this.all].filter(isCut)) connectedOf(client).connection.stream.destroy();
+    for (const client of [...this.all.keys()].filter(isCut)) connectedOf(client).connection.stream.destroy();
   }
 
   /** PostgreSQL has ended all sessions of the actor before anything else happens. */
   drop(actor: Actor): void {
-    for (const session of [...this.all].filter((one) => one.actor === actor)) {
+    for (const session of [...this.all.values()].filter((one) => one.actor === actor)) {
       session.queue.length = 0;
       connectedOf(session.client).connection.stream.destroy();
       this.closed(session.client);
@@ -284,7 +288,8 @@ export class Sessions {
   }
 
   private deliver(statement: Statement): void {
-    const { session, answer, label, settle } = statement;
+    const { session, answer, settle } = statement;
+    const { label } = statement.traits;
     if (!answer) return;
     if ('error' in answer) this.note(answer.error, label);
     session.inFlight = undefined;
@@ -302,8 +307,8 @@ export class Sessions {
   private async isAnswered(statement: Statement): Promise<boolean> {
     const pid = pidOf(statement.session);
     const blocked = 'SELECT cardinality(pg_blocking_pids($1)) > 0 AS blocked';
-    for (let waitMs = WAITS.test(statement.text) ? SUSPICIOUS_MS : UNLIKELY_MS; ; waitMs *= 2) {
-      await within(waitMs, statement.done);
+    for (let waitMs = statement.traits.suspiciousMs; ; waitMs *= 2) {
+      await within(waitMs, statement);
       if (statement.answer) return true;
       if (pid === null) continue;
       const [row] = await this.ask<{ blocked: boolean }>(blocked, [pid]);
@@ -325,16 +330,6 @@ function nameOf({ actor, id }: Session): string {
   return `${actor?.name ?? 'somebody'} session ${id}`;
 }
 
-/** For the trace. */
-function labelOf(text: string): string {
-  return uncounted(text.slice(0, 400)).replace(/\s+/g, ' ').trim().slice(0, 110);
-}
-
-/** Savepoints are counted from world to world. */
-function uncounted(text: string): string {
-  return text.replace(/order_timeout_\d+/g, 'order_timeout_n');
-}
-
 /** SQL: fails as PostgreSQL fails, so that a transaction is aborted, too. */
 function refusal(code: string): string {
   return `DO $$ BEGIN RAISE EXCEPTION 'refused by the world' USING ERRCODE = '${code}'; END $$`;
@@ -344,19 +339,55 @@ function lockTimeoutOf({ inFlight, lockMs }: Session): number {
   return inFlight?.blockedAt === undefined || lockMs === 0 ? Infinity : inFlight.blockedAt + lockMs;
 }
 
-async function within(ms: number, done: Promise<void> | undefined): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = real.setTimeout(resolve, ms)));
-  await Promise.race([done, late]);
-  real.clearTimeout(timer);
+function answer(statement: Statement, given: Answer): void {
+  statement.answer = given;
+  statement.heard?.();
 }
 
-/** Puts the sessions between pg and everybody who uses it. */
-function takeOver(sessions: Sessions): void {
-  prototype.query = function (this: Client, ...args: unknown[]): unknown {
+/** What waits for real time, one thing at a time. */
+const alarm = { at: 0, ring: (): void => undefined, timer: undefined as NodeJS.Timeout | undefined };
+
+/** Until the statement is answered, real milliseconds at most. One timer for all, because most are answered at once. */
+function within(ms: number, statement: Statement): Promise<void> {
+  return new Promise((resolve) => {
+    if (statement.answer) return resolve();
+    statement.heard = alarm.ring = resolve;
+    alarm.at = real.monotonic() + ms;
+    if (alarm.timer) alarm.timer.refresh();
+    else alarm.timer = real.setTimeout(lookAtAlarm, SUSPICIOUS_MS);
+  });
+}
+
+function lookAtAlarm(): void {
+  if (real.monotonic() >= alarm.at) alarm.ring();
+  else alarm.timer?.refresh();
+}
+
+/** Those of the world that is played, between pg and everybody who uses it. */
+let playing: Sessions | undefined;
+
+/** Nothing that a crashed instance awaits ever comes, also in the next world. */
+const isGone = (): boolean => acting.getStore()?.isAlive === false;
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** The methods of pg stay as they are from world to world: V8 compiles what calls them anew when they change. */
+function takeOver(sessions: Sessions | undefined): void {
+  if (prototype.query === original.query) Object.assign(prototype, simulated);
+  playing = sessions;
+}
+
+const simulated: Record<'query' | 'connect' | 'end', Method> = {
+  query(this: Client, ...args: unknown[]): unknown {
+    const sessions = playing;
+    if (!sessions) return original.query.apply(this, args);
+    if (isGone()) return withCallback(args, never);
     return withCallback(args, (given) => submitQuery(sessions, this, given));
-  };
-  prototype.connect = function (this: Client, ...args: unknown[]): unknown {
+  },
+  connect(this: Client, ...args: unknown[]): unknown {
+    const sessions = playing;
+    if (!sessions) return original.connect.apply(this, args);
+    if (isGone()) return withCallback(args, never);
     const { stream } = connectedOf(this).connection;
     // Cut before it connects, which takes no time elsewhere.
     stream.on('error', () => undefined);
@@ -368,12 +399,12 @@ function takeOver(sessions: Sessions): void {
       return this;
     };
     return withCallback(args, () => sessions.submit(sessions.of(this), CONNECT, connect));
-  };
-  prototype.end = function (this: Client, ...args: unknown[]): unknown {
-    sessions.closed(this);
+  },
+  end(this: Client, ...args: unknown[]): unknown {
+    playing?.closed(this);
     return original.end.apply(this, args);
-  };
-}
+  },
+};
 
 /** Methods of pg take a callback, or return a promise. */
 function withCallback(args: unknown[], work: (given: unknown[]) => Promise<unknown>): unknown {
@@ -387,8 +418,6 @@ function withCallback(args: unknown[], work: (given: unknown[]) => Promise<unkno
   return undefined;
 }
 
-const BEGIN = /^(?:START TRANSACTION|BEGIN)\b/i;
-
 const LOCK_LIMIT = /SET LOCAL lock_timeout = (\d+)/;
 
 /** The tables are as large as they were, and so would be the plans. */
@@ -399,11 +428,10 @@ const SERVER_LIMITS = /; SET LOCAL (?:statement_timeout|lock_timeout|idle_in_tra
 
 function submitQuery(sessions: Sessions, client: Client, [query, ...values]: unknown[]): Promise<unknown> {
   const session = sessions.of(client);
-  const isText = typeof query === 'string';
-  const text = isText ? query : (query as { text?: string }).text;
+  const text = typeof query === 'string' ? query : (query as { text?: string }).text;
   if (text === undefined) throw new Error('only statements are simulated, no cursors or streams');
   if (text === DISCARD) return sessions.submit(session, text, () => Promise.resolve());
-  if (!BEGIN.test(text)) {
+  if (!traitsOf(text).isBeginning) {
     return sessions.submit(session, text, () => original.query.call(client, query, ...values) as Promise<unknown>);
   }
   session.lockMs = Number(LOCK_LIMIT.exec(text)?.[1] ?? 0);

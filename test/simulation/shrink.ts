@@ -22,7 +22,8 @@ export async function shrink(players: Players, { seed, problems, people }: Story
   return smallest;
 }
 
-/** What is wrong, whatever it is called. */
+/** What is wrong, whatever it is called, and without a stack. */
 function kindOf([first = '']: readonly string[]): string {
-  return first.replace(/\S*\d\S*/g, '#');
+  const [line = ''] = first.split('\n');
+  return line.replace(/\S*\d\S*/g, '#');
 }

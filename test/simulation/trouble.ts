@@ -1,7 +1,8 @@
 import { type Random } from '../model/random';
 import { type Kernel } from './kernel';
 import { host } from './listener';
-import { CONNECT, type Fate } from './sessions';
+import { type Fate } from './sessions';
+import { CONNECT } from './statement-traits';
 import { type SimulatedBroker } from './simulated-broker';
 import { type Swarm } from './swarm';
 
