@@ -32,8 +32,11 @@ interface Parameter {
   readonly parameterValue: string;
 }
 
-/** As after a login. What is prepared stays, and is planned anew, as if it had been prepared then. */
-const LIKE_NEW = 'ROLLBACK; CLOSE ALL; RESET ALL; SELECT pg_advisory_unlock_all(); DISCARD SEQUENCES; DISCARD PLANS';
+/**
+ * As after a login, but what is prepared stays. Its plan is the one of any other time: to PostgreSQL, a table that was never
+ * analyzed has ten pages, until it has more.
+ */
+const LIKE_NEW = 'ROLLBACK; CLOSE ALL; RESET ALL; SELECT pg_advisory_unlock_all(); DISCARD SEQUENCES';
 
 /** Environment variable: the folder of the server's socket, for the processes that play. */
 export const SOCKET = 'SIMULATION_SOCKET';

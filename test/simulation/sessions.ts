@@ -431,7 +431,11 @@ function submitQuery(sessions: Sessions, client: Client, [query, ...values]: unk
   const text = typeof query === 'string' ? query : (query as { text?: string }).text;
   if (text === undefined) throw new Error('only statements are simulated, no cursors or streams');
   if (text === DISCARD) return sessions.submit(session, text, () => Promise.resolve());
-  if (!traitsOf(text).isBeginning) {
+  const { isBeginning, name } = traitsOf(text);
+  if (!isBeginning) {
+    const isBare = typeof query === 'string' && values.every((value) => value === undefined);
+    if (isBare && name !== undefined)
+      return sessions.submit(session, text, () => original.query.call(client, { name, text }) as Promise<unknown>);
     return sessions.submit(session, text, () => original.query.call(client, query, ...values) as Promise<unknown>);
   }
   session.lockMs = Number(LOCK_LIMIT.exec(text)?.[1] ?? 0);

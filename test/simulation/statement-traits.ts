@@ -3,6 +3,8 @@ export interface Traits {
   readonly label: string;
   readonly isTimed: boolean;
   readonly isBeginning: boolean;
+  /** What it is prepared as if it has no parameters; undefined: it cannot be prepared. */
+  readonly name: string | undefined;
   /** Real milliseconds after which it may be waiting for a lock. */
   readonly suspiciousMs: number;
 }
@@ -24,10 +26,15 @@ const UNLIKELY_MS = 50;
 /** What may wait for others. */
 const WAITS = /\b(?:INSERT|UPDATE|DELETE|LOCK|COMMIT|RELEASE)\b|\bFOR (?:NO KEY|KEY|SHARE)\b|advisory/;
 
+/** One statement, which PostgreSQL need not parse and plan each time. */
+const QUERY = /^\s*(?:SELECT|WITH)\b[^;]*$/;
+
 /** More texts than the service has. */
 const MAX_TEXTS = 5_000;
 
 const known = new Map<string, Traits>();
+
+let named = 0;
 
 /** The service has long texts, and sends each of them often. */
 export function traitsOf(text: string): Traits {
@@ -37,6 +44,7 @@ export function traitsOf(text: string): Traits {
     label: uncounted(text.slice(0, 400)).replace(/\s+/g, ' ').trim().slice(0, 110),
     isTimed: TIMED.test(text),
     isBeginning: BEGIN.test(text),
+    name: QUERY.test(text) ? `simulated_${++named}` : undefined,
     suspiciousMs: WAITS.test(text) ? SUSPICIOUS_MS : UNLIKELY_MS,
   };
   if (known.size >= MAX_TEXTS) known.clear();
