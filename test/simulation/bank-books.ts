@@ -15,6 +15,8 @@ export interface BankPayment {
   isDisputed?: boolean;
   /** A person has sent it back, outside of the service. */
   isWired?: boolean;
+  /** From another bank: to this one, the money is still here. */
+  isWiredElsewhere?: boolean;
   /** Somebody has taken the news of it. */
   isTold?: boolean;
   /** Somebody has taken the news of that the buyer's bank takes it back. */
@@ -62,4 +64,10 @@ export interface Debit extends Link {
   orderId?: string;
   /** Somebody has taken the news that something has changed. */
   isTold: boolean;
+}
+
+/** What the bank itself has given back. */
+export function returnedOf({ refunds, refunded, isWiredElsewhere }: BankPayment): bigint {
+  if (isWiredElsewhere !== true) return refunded;
+  return [...refunds.values()].reduce((sum, { status, amount }) => sum + (status === 'REFUNDED' ? amount : 0n), 0n);
 }

@@ -6,7 +6,15 @@ import {
   type PaidOutcome,
 } from '../../src/payments';
 import { type Random } from '../model/random';
-import { type BankPayment, type BankRefund, type Debit, type Expiry, type Intent, type Link } from './bank-books';
+import {
+  type BankPayment,
+  type BankRefund,
+  type Debit,
+  type Expiry,
+  type Intent,
+  type Link,
+  returnedOf,
+} from './bank-books';
 import { type BankTraits } from './bank-traits';
 import { CURRENCY } from './habits';
 import { jsonOf, type Kernel } from './kernel';
@@ -147,13 +155,14 @@ export class Bank {
   }
 
   /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
-  wire(link: Link, transactionId: string | undefined): BankPayment | undefined {
+  wire(link: Link, transactionId: string | undefined, isElsewhere = false): BankPayment | undefined {
     const named = this.paymentsOf(link).filter((one) => transactionId === undefined || isNamed(one, transactionId));
     const [payment, other] = named;
     if (!payment || other || payment.refunded > 0n) return undefined;
     if ([...payment.refunds.values()].some(({ status }) => status !== 'REJECTED')) return undefined;
     payment.refunded = payment.amount;
     payment.isWired = true;
+    payment.isWiredElsewhere = isElsewhere;
     this.kernel.say(`a person wires ${payment.amount} of ${payment.reference} (${payment.transactionId}) back`);
     return payment;
   }
@@ -230,7 +239,7 @@ export class Bank {
     const { now } = this.kernel.time;
     const payments = this.paymentsOf(link).filter(({ paidAt }) => this.isCalm || now - paidAt >= this.traits.staleMs);
     // To the bank, a disputed payment is still one.
-    const [payment] = payments.filter(({ amount, refunded, isDisputed }) => refunded < amount || isDisputed);
+    const [payment] = payments.filter((one) => returnedOf(one) < one.amount || one.isDisputed);
     if (payment) return { type: 'PAID', ...this.paid(this.stated(payment)) };
     if (payments.length > 0) return { type: 'REFUNDED' };
     const intent = this.intentOf(link);
@@ -248,7 +257,7 @@ export class Bank {
 
   private close(link: Link): Awaited<ReturnType<PaymentProvider['close']>> {
     const intent = this.intentOf(link);
-    const payment = this.paymentsOf(link).find(({ amount, refunded }) => refunded < amount);
+    const payment = this.paymentsOf(link).find((one) => returnedOf(one) < one.amount);
     if (payment && this.stated(payment)) return { type: 'PAID' };
     if (!intent?.isScanned) return { type: 'NOT_FOUND' };
     if (intent.closedAt !== undefined) return { type: 'ALREADY_CLOSED' };
@@ -278,7 +287,7 @@ export class Bank {
       0n,
     );
     // A bank may return money that the buyer's bank has taken. Whoever was told of that must not ask for it.
-    if (!isWarned && payment.refunded + pending + amount > payment.amount)
+    if (!isWarned && returnedOf(payment) + pending + amount > payment.amount)
       return { type: 'REJECTED', reason: 'more than was paid' };
     const refund: BankRefund = { amount, status: 'PENDING' };
     payment.refunds.set(number, refund);

@@ -34,7 +34,7 @@ export async function orderProblems(
     ...free.flatMap((order) => unjustProblems(order, bank)),
     ...free.flatMap((order) => waitingProblems(order, bank)),
     ...free.flatMap((order) => lateOffers(order, stage)),
-    ...free.flatMap((order) => payableProblems(order, bank, kernel.time.now)),
+    ...orders.filter(({ id }) => !erased.has(id)).flatMap((order) => payableProblems(order, bank, kernel.time.now)),
     ...(await kernel.query<ShownFacts>(SHOWN)).map(
       ({ id, excess, currency, shown }) => `${id} has ${excess} ${currency} too much, and rows show ${shown}`,
     ),
@@ -81,7 +81,7 @@ function unjustProblems({ id, status, closingAt, endedAt, closingReason }: Order
 
 /** Without a deadline, the news decides. */
 function waitingProblems({ id, status }: OrderFacts, bank: Bank): string[] {
-  if (status !== 'PENDING') return [];
+  if (status !== 'PENDING' && status !== 'CLOSING') return [];
   const told = wholePayments(id, bank).filter(({ isTold }) => isTold);
   return told.map(({ transactionId }) => `${id} is ${status}, and ${transactionId}, which pays it, was told`);
 }
@@ -110,13 +110,18 @@ function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: B
   // What only a shop says may be wrong.
   const isPaid = status === 'PAID' && bank.payments.some((one) => one.orderId === id && one.refunded === 0n);
   if (!isPaid && !ENDED_UNPAID.includes(status)) return [];
-  const isUnused = (intent: Intent): boolean =>
-    intent.orderId === id && intent.isRegistered && bank.paymentsOf(intent).length === 0;
-  const unused = [...bank.intents.values()].filter(isUnused);
+  const registered = [...bank.intents.values()].filter((intent) => intent.orderId === id && intent.isRegistered);
+  const unused = registered.filter((intent) => bank.paymentsOf(intent).length === 0);
   const endOf = ({ closedAt = Infinity, expiresAt }: Intent): number => Math.min(closedAt, expiresAt);
   const isLate = (intent: Intent): boolean =>
     closingAt !== null && endedAt !== null && intent.openedAt < closingAt && endOf(intent) > endedAt;
+  // What is registered may be offered at any time, unless it has expired. Then, the bank refuses it.
+  const isOffered = (intent: Intent): boolean =>
+    endedAt !== null && intent.openedAt > endedAt && intent.expiresAt > intent.openedAt;
   return [
+    ...registered
+      .filter((intent) => status !== 'PAID' && isOffered(intent))
+      .map(({ reference }) => `${id} was ${status} before ${reference} was offered`),
     ...unused
       .filter((intent) => endOf(intent) > now)
       .map(({ reference }) => `${id} is ${status}, and ${reference} is open`),

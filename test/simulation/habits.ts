@@ -9,6 +9,9 @@ export const CURRENCY = 'EUR';
 /** Pieces that nobody has to share. */
 export const MANY = 20;
 
+/** Of worlds, the share that has one of what came later. */
+const RARE = 0.15;
+
 /** How the people of one world behave. */
 export interface Habits {
   /** Pieces of the only SKU. */
@@ -53,9 +56,18 @@ export interface Habits {
   readonly bouncing: number;
   /** Customers transfer money to a bank that no instance can ask. */
   readonly transfers: boolean;
+  /** Whoever finds the goods sold out asks again. */
+  readonly patient: boolean;
+  /** Operators act within seconds, and often. */
+  readonly hurried: boolean;
+  /** Shops mostly report payments by their ids, under references that are not theirs. */
+  readonly blurred: boolean;
+  /** What a person wires back comes from an account of another bank, so that this one does not know of it. */
+  readonly elsewhere: boolean;
 }
 
-export function drawHabits(random: Random, swarm: Swarm): Habits {
+/** @param apart for what came later, so that the seeds of before still draw the rest as they did */
+export function drawHabits(random: Random, swarm: Swarm, apart: Random): Habits {
   const share = (): number => swarm.draw(0, [1, 0.3], [1, 0.8]);
   const hosted = share();
   // prettier-ignore
@@ -94,5 +106,9 @@ export function drawHabits(random: Random, swarm: Swarm): Habits {
     operators: swarm.has(),
     bouncing: share(),
     transfers: swarm.has(),
+    patient: apart.chance(RARE),
+    hurried: apart.chance(RARE),
+    blurred: apart.chance(RARE),
+    elsewhere: apart.chance(RARE),
   };
 }

@@ -1,5 +1,5 @@
 import { type INestApplicationContext } from '@nestjs/common';
-import { Inventory, type NewAttempt, type NewOrder, type ReportedPayment } from '../../src';
+import { Inventory, type NewAttempt, type NewOrder, type PlaceResult, type ReportedPayment } from '../../src';
 import { Database } from '../../src/database';
 import { type ErasePersonalDataResult, type UnmatchedPayment } from '../../src/public/orders';
 import { ParkedTimeouts, TimeoutEngine } from '../../src/public/timeouts';
@@ -9,6 +9,9 @@ import { Clerk, WIRE, wireBack } from './clerk';
 import { CURRENCY, MANY, PRICE } from './habits';
 import { Host } from './host';
 import { type Stage } from './stage';
+
+/** How often somebody asks for goods that are sold out. */
+const PATIENCE = 8;
 
 const KINDS = ['order.payment', 'payment.refund', 'payment.reconciliation', 'order.late-watch'];
 
@@ -77,7 +80,7 @@ class Shop {
     if (random.chance(habits.early)) await this.payEarly(id);
     const placed = random.chance(habits.hosted)
       ? await new Host(stage, this.bank).place(order)
-      : await stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
+      : await this.place(order);
     if (!placed || placed.outcome === 'rejected') return;
     stage.lines.set(id, order.lines ?? []);
     for (let number = random.pick(...habits.attempts); number > 0; number--)
@@ -86,6 +89,14 @@ class Shop {
     if (random.chance(habits.extended)) stage.send(() => this.extend(id));
     if (random.chance(habits.looked)) stage.send(() => this.look(id));
     if (random.chance(habits.erased)) stage.send(() => this.erase(id));
+  }
+
+  private async place(order: NewOrder): Promise<PlaceResult | undefined> {
+    for (let tries = this.stage.habits.patient ? PATIENCE : 1; ; tries--) {
+      const placed = await this.stage.ask(`the shop places ${order.id}`, (orders) => orders.place(order));
+      if (tries === 1 || placed?.outcome !== 'rejected') return placed;
+      await this.stage.pause(1, 12);
+    }
   }
 
   /** The shop has a payment, and then the order for it. */
@@ -193,11 +204,12 @@ class Shop {
     const currency = random.pick([8, payment.currency], [1, CURRENCY]);
     // The last one is of nobody.
     const other = `o${random.between(1, this.orders + 1)}`;
+    const clear = habits.blurred ? 1 : 12;
     const told = {
       orderId: random.chance(habits.mistaken) ? other : orderId,
-      reference: random.pick([12, reference], [1, `${other}-r1`], [1, `made-up-${random.between(1, 3)}`]),
+      reference: random.pick([clear, reference], [1, `${other}-r1`], [1, `made-up-${random.between(1, 3)}`]),
       ...random.pick<{ transactionId?: string }>(
-        [6, { transactionId }],
+        [habits.blurred ? 18 : 6, { transactionId }],
         [4, {}],
         [2, { transactionId: `book-${orderId}` }],
       ),
@@ -277,8 +289,9 @@ class Operator {
     const { stage } = this;
     const { random } = stage;
     const favorites = [this.drawAct(), this.drawAct(), this.drawAct()];
-    for (let acts = random.between(1, 8); acts > 0; acts--) {
-      await stage.pause(2, 30);
+    const { hurried } = stage.habits;
+    for (let acts = hurried ? random.between(6, 16) : random.between(1, 8); acts > 0; acts--) {
+      await (hurried ? stage.pause(0, 6) : stage.pause(2, 30));
       const rows = (await stage.ask('an operator looks', (orders) => orders.unmatched.list(), false)) ?? [];
       const row = random.oneOf(rows.filter(({ handling }) => handling === 'kept'));
       const act = random.oneOf(favorites) ?? this.drawAct();
@@ -315,7 +328,7 @@ class Operator {
     const link = { reference: row.reference, account };
     // What only a shop has told is settled if the bank does not know it. Else its word comes, too.
     const isNothing = row.source === 'report' && !this.bank.has(link, idOf(row));
-    const wired = row.source === 'provider' ? this.bank.wire(link, idOf(row)) : undefined;
+    const wired = row.source === 'provider' ? this.wire(link, idOf(row)) : undefined;
     if (!wired && !isNothing) return;
     const settlement = { id: row.id, reason: wired ? 'wired' : 'there is no such payment' };
     const settled = await this.stage.ask(`an operator settles ${row.reference} (${row.reason})`, (orders) =>
@@ -323,6 +336,10 @@ class Operator {
     );
     if (wired && settled?.outcome === 'rejected') this.bank.recall(wired);
     if (settled?.outcome === 'settled') this.stage.settled.push({ id: row.id, wired });
+  }
+
+  private wire(link: Link, transactionId: string | undefined): BankPayment | undefined {
+    return this.bank.wire(link, transactionId, this.stage.habits.elsewhere);
   }
 
   private async settleTransfer(row: UnmatchedPayment): Promise<void> {
@@ -348,7 +365,7 @@ class Operator {
     if (row?.reason !== 'refund-failed') return;
     const link = { reference: row.reference, account: row.merchantAccount ?? this.bank.defaultAccount };
     const isTaken = this.bank.isTakenBack(row.reference);
-    const wired = isTaken ? undefined : this.bank.wire(link, idOf(row));
+    const wired = isTaken ? undefined : this.wire(link, idOf(row));
     if (!wired && !isTaken) return;
     const settled = await this.stage.ask(`an operator settles the refund of ${row.reference}`, (orders) =>
       orders.unmatched.settle({ id: row.id, reason: 'paid back otherwise' }),

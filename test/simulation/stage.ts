@@ -70,7 +70,7 @@ export class Stage {
     private readonly absent: readonly string[],
   ) {
     this.director = { name: '', random, followers: 0 };
-    this.habits = drawHabits(random, swarm);
+    this.habits = drawHabits(random, swarm, new Random(seedOf(`${seed} apart`)));
   }
 
   /** Everybody draws alone, so that the others do the same without him. */

@@ -210,8 +210,11 @@ class World {
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
     for (const instance of stage.instances) if (!instance.knowsBank) instance.crash();
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start(false);
-    const untilMs = kernel.time.now + CALM_MS;
+    const began = kernel.time.now;
+    let untilMs = began + CALM_MS;
     while (kernel.time.now < untilMs) {
+      // What began late may end late.
+      if (this.isBusy) untilMs = Math.min(kernel.time.now, began + CALM_MS) + CALM_MS;
       const dueMs = await this.nextDue();
       if (dueMs === Infinity && !this.isBusy) return;
       // Until something is due, polls would find nothing.
@@ -344,9 +347,16 @@ class World {
   }
 }
 
-/** Says whose connection it is. */
+/** Of this process. */
+let instances = 0;
+
+/**
+ * Says whose connection it is. Instances are processes of their own, so none shares what it knows of its server with others,
+ * or with those of worlds before. Nobody looks for the host.
+ */
 function urlFor({ actor }: Instance, url: string): string {
   const own = new URL(url);
+  own.hostname = `server-of-${++instances}`;
   own.searchParams.set('options', `-c sim.actor=${actor.name}`);
   return own.toString();
 }
