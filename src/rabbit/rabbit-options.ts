@@ -39,7 +39,7 @@ export const QUEUE_TYPES = ['quorum', 'classic'] as const satisfies readonly Que
 /** The message must not contain the URL, which holds the password. */
 const AMQP_URL = 'must be an amqp:// or amqps:// URL';
 
-const amqpUrl = z.url({ protocol: /^amqps?$/, error: AMQP_URL }).regex(/^amqps?:\/\//i, AMQP_URL);
+const amqpUrl = z.string(AMQP_URL).refine((url) => /^amqps?:\/\//i.test(url) && URL.canParse(url), AMQP_URL);
 
 /** Without URLs, there is no broker. */
 export const rabbitOptions = optionsOf({

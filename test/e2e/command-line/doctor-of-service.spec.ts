@@ -67,7 +67,7 @@ describe('the doctor finds in an outage of a provider', () => {
 
   it('33. that the calls to a provider have a limit, which is ours', async () => {
     await service.database.dataSource.query(
-      `UPDATE order_timeout.timeout SET last_error = 'acme r: ${CALL_LIMIT}', next_attempt_at = now() + interval '30 s'
+      `UPDATE order_timeout.timeout SET last_error = 'acme r: ${CALL_LIMIT}', next_attempt_at = now() + interval '60 s'
         WHERE kind = 'order.payment'`,
     );
     expect((await finding('provider-failing'))?.remedy).toContain('raise its calls per second');
