@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { SystemClock } from '../../clock';
+import { SystemClock, withTimeout } from '../../clock';
 import {
   isContention,
   isDatabaseUnavailable,
@@ -139,7 +139,8 @@ export class SchemaExamination {
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    const isQuick = await Promise.race([written.then(() => true), new SystemClock().sleep(QUICK_MS)]);
+    const ended = written.then(() => true);
+    const isQuick = await withTimeout(new SystemClock(), QUICK_MS, ended, false);
     // Who is in its way, such as who has locked what a trigger writes to, shows only while it waits.
     const isBlocked = !isQuick && (await noteLockers(this.deps, this.notes, 10).catch(() => false));
     const failed = await written;

@@ -95,13 +95,12 @@ export class AssignUnmatched {
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {
-      const isNamed = (other: PaymentAttempt): boolean =>
-        isNamedByReport(other, order, money) || (other.orderId !== order.id && isMisreported(other, money));
-      const named = same.attempts.filter(isNamed).map(({ orderId }) => orderId);
-      if (await this.merchants.hasOther(tx, named, order.merchantId))
-        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
       const claims = others.filter((other) => isMisreported(other, money));
+      const named = [...claims, ...others.filter((other) => isNamedByReport(other, order, money))];
+      const ids = named.map(({ orderId }) => orderId);
+      if (await this.merchants.hasOther(tx, ids, order.merchantId))
+        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const given = [...claims, ...others.filter((other) => isGivenUp(other, money))];
       await this.giveUp(locked, given, { by, reason });
       const result = await this.assign(locked, payment, given, { by, reason });
@@ -183,8 +182,8 @@ function releasedNow(orders: ReadonlyMap<string, LockedOrder>, claim: PaymentAtt
  * it, but must not take the payment of another merchant by that, even if that is only reported, too. Who registered the
  * reference may assign it, whatever others claim.
  */
-function isNamedByReport(other: PaymentAttempt, { id, attempts }: LockedOrder, money: Money): boolean {
-  if (money.source !== 'report' || other.orderId === id) return false;
+function isNamedByReport(other: PaymentAttempt, { attempts }: LockedOrder, money: Money): boolean {
+  if (money.source !== 'report') return false;
   const { provider, reference } = money;
   const isOwn = attempts.some((one) => one.registered && one.provider === provider && one.reference === reference);
   const isOnlyClaimed = other.transactionId === reference || (!other.registered && other.reference === reference);
