@@ -35,9 +35,10 @@ const UNREADABLE_HEADERS: ParkReason = {
 };
 
 /**
- * All communication with the broker, on three connections. One consumes, because a broker that blocks publishers stops
+ * All communication with the broker, on four connections. One consumes, because a broker that blocks publishers stops
  * reading the whole connection, including acknowledgments. Wake-ups have their own, because their transport may close
- * it or slow it down for one failing queue, which must not stop events and parked messages.
+ * it or slow it down for one failing queue, and answers, because a sender's `reply_to` may close it: neither must stop
+ * events and parked messages.
  */
 export class RabbitClient {
   readonly names: TopologyNames;
@@ -50,6 +51,8 @@ export class RabbitClient {
   private readonly replyPublisher: ConfirmedPublisher;
   private readonly publishing: RabbitConnection;
   private readonly waking: RabbitConnection;
+  /** Opened by the first answer. */
+  private readonly answering: RabbitConnection;
   private readonly consuming: RabbitConnection;
   private readonly consumers: ManualAckConsumer[] = [];
   private readonly requests: ConsumeRequest[] = [];
@@ -66,15 +69,19 @@ export class RabbitClient {
     const refusals = new LoginRefusals(clock);
     this.publishing = new RabbitConnection(options, 'publish', clock, refusals);
     this.waking = new RabbitConnection(options, 'wake-up', clock, refusals);
+    this.answering = new RabbitConnection(options, 'answer', clock, refusals);
     this.consuming = new RabbitConnection(options, 'consume', clock, refusals);
     const declare = (connection: RabbitConnection) => this.declare(connection, this.beforeWakeUps);
     this.publisher = this.publisherOn(this.publishing, (connection) => this.declare(connection, []));
     this.wakeUpPublisher = this.publisherOn(this.waking, declare);
     this.parked = new ParkedQueue(this.publisher, this.names, clock, () => this.declare(this.publishing, []));
-    // On a channel of its own: the broker closes it if our user may not publish to the default exchange.
-    this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
-    const isThere = async (queue: string) => queueExists(this.publishing.model, queue);
-    this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock, isThere);
+    this.replyPublisher = this.publisherOn(this.answering, () => Promise.resolve());
+    const answers = {
+      start: () => this.answering.start(),
+      publisher: this.replyPublisher,
+      isThere: (queue: string) => queueExists(this.answering.model, queue),
+    };
+    this.replies = new ReplySender(answers, this.names, options.replyPrefixes, clock);
     const runOnce = (): Promise<void> => this.declareAgain();
     this.upkeep = new PollingLoop(clock, { name: 'topology', runOnce, intervalMs: UPKEEP_MS });
   }
@@ -179,7 +186,7 @@ export class RabbitClient {
     void this.upkeep.stop();
     const publishers = [this.publisher, this.replyPublisher, this.wakeUpPublisher];
     await Promise.all(publishers.map((publisher) => publisher.close(ms, CLOSE_MS)));
-    const connections = [this.publishing, this.waking, this.consuming];
+    const connections = [this.publishing, this.waking, this.answering, this.consuming];
     await Promise.all(connections.map((connection) => connection.close(CLOSE_MS)));
   }
 

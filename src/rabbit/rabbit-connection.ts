@@ -30,7 +30,7 @@ export class RabbitConnection {
 
   constructor(
     private readonly options: ResolvedRabbitOptions,
-    readonly purpose: 'publish' | 'wake-up' | 'consume',
+    readonly purpose: 'publish' | 'wake-up' | 'consume' | 'answer',
     private readonly clock: Clock,
     private readonly refusals = new LoginRefusals(clock),
   ) {

@@ -22,6 +22,15 @@ const NAMED_BY_BROKER = 'amq.gen-';
 
 type Reply = Omit<Publication, 'messageId'>;
 
+/** The connection that carries the answers and nothing else. */
+interface AnswerConnection {
+  /** Connects, if that has not begun, and returns immediately. */
+  start(): void;
+  readonly publisher: Pick<ConfirmedPublisher, 'publish' | 'isReady'>;
+  /** Whether the broker has a queue, or a client that waits at this address. False if it does not tell. Must not reject. */
+  isThere(queue: string): Promise<boolean>;
+}
+
 /** Makes the publisher answer after 500 ms, even if the queue of a sender confirms nothing. */
 const NO_LONG_WAIT: PublishWatch = { refused: ignore, answered: ignore, timedOut: ignore };
 
@@ -35,12 +44,10 @@ export class ReplySender {
   private readonly reminder: Reminder;
 
   constructor(
-    private readonly publisher: Pick<ConfirmedPublisher, 'publish'>,
+    private readonly connection: AnswerConnection,
     private readonly names: TopologyNames,
     private readonly replyPrefixes: readonly string[],
     private readonly clock: Clock,
-    /** Whether the broker has a queue, or a client that waits at this address. False if it does not tell. Must not reject. */
-    private readonly isThere: (queue: string) => Promise<boolean>,
   ) {
     this.reminder = new Reminder(clock);
   }
@@ -76,17 +83,21 @@ export class ReplySender {
     if (!body) return this.dropped(replyTo, 'not JSON');
     if (!(await this.deliver(delivery, { ...replyOf(delivery, replyTo), body }))) return false;
     // Only now, so that a client that goes meanwhile is noticed.
-    return !isRefusal || !replyTo.startsWith(DIRECT) || this.isThere(replyTo);
+    return !isRefusal || !replyTo.startsWith(DIRECT) || this.connection.isThere(replyTo);
   }
 
   private async deliver(delivery: Delivery, reply: Reply): Promise<boolean> {
+    const { publisher } = this.connection;
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
+    this.connection.start();
     for (;;) {
+      // RabbitMQ 3 closes the connection for an answer to a malformed address, or to one of another cluster (541).
+      const isOnce = publisher.isReady && reply.routingKey.startsWith(DIRECT);
       // The publisher tells returned messages apart by their ids.
       const publication = { ...reply, messageId: uuidv7() };
-      const [outcome = 'unknown'] = await this.publisher.publish([publication], NO_LONG_WAIT);
+      const [outcome = 'unknown'] = await publisher.publish([publication], NO_LONG_WAIT);
       if (outcome === 'confirmed') return true;
-      const isOver = outcome !== 'unknown' || this.clock.monotonic() >= endsAt;
+      const isOver = outcome !== 'unknown' || isOnce || this.clock.monotonic() >= endsAt;
       // Once its channel is lost, the command is delivered again, and is answered then.
       if (isOver || delivery.isAcknowledged) return this.dropped(reply.routingKey, outcome);
       await this.clock.sleep(PAUSE_MS);

@@ -1,5 +1,7 @@
 import { RabbitClient } from '../../src/rabbit';
+import { type RabbitConnection } from '../../src/rabbit/rabbit-connection';
 import { until } from '../support/engine';
+import { stretched } from '../support/machine-load';
 import { killConnections } from '../integration/rabbit/kill-connections';
 import { AskingClient } from './asking-client';
 import { anOrder, bodyOf, openService, PREFIX, type RunningService, withFaultOf } from './running-service';
@@ -122,6 +124,32 @@ describe('answers to commands', () => {
       client.send('order.cancelled', { orderId: 'ghost' }, { replyTo });
       await until(() => service.parked.length === 1);
       expect(service.parked[0]?.properties.headers).toMatchObject({ 'x-ot-error-code': 'ORDER_NOT_FOUND' });
+    },
+  );
+
+  // RabbitMQ up to 3.13 closes the connection for an answer to the last two (541).
+  it.each<[string, (address: string) => string]>([
+    ['cut', (address) => address.slice(0, -12)],
+    ['malformed', (address) => address.replace(/(g1h)./, '$13')],
+    ['of another cluster', (address) => address.replace(/(g1h.{6}).{8}/, '$1c3RyYW5n')],
+  ])(
+    'that cannot arrive, because their address is %s, cost no time and no connection of the events',
+    async (_, changed) => {
+      const rabbit = service.app.get(RabbitClient);
+      const { publishing } = rabbit as unknown as { publishing: RabbitConnection };
+      const { model } = publishing;
+      const sending = jest.spyOn(rabbit.replies, 'send');
+      await ask('stock.read', { sku: 'apple' });
+      const address = String(sending.mock.calls[0]?.[0].replyTo);
+      const order = anOrder();
+      client.send('order.placed', order, { replyTo: changed(address) });
+      await until(() => sending.mock.calls.length === 2);
+      const [at, endsAt] = [Date.now(), stretched(4_000)];
+      await sending.mock.results[1]?.value;
+      expect(Date.now() - at).toBeLessThan(endsAt);
+      expect(await countOf(order.id)).toBe(1);
+      expect(publishing.model === model).toBe(true);
+      sending.mockRestore();
     },
   );
 

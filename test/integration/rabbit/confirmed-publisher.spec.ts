@@ -83,6 +83,7 @@ describe('the confirmed publisher', () => {
         seen.push(...(await client.publisher.publish(Array.from({ length: 400 }, () => to('open')))));
       }
     })();
+    await until(() => seen.includes('confirmed'));
     expect(await killConnections(vhost, ':publish')).toBe(1);
     await publishing;
     expect(new Set(seen)).toEqual(new Set(['confirmed', 'unknown']));

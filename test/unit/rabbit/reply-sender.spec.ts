@@ -21,9 +21,12 @@ function setup(
     return [outcomes[Math.min(published.length, outcomes.length) - 1] ?? 'unknown'];
   };
   const delivery = deliveryOn(recordingChannel().channel, properties);
-  const sender = new ReplySender({ publish }, new TopologyNames('ot'), ['q', 'ot.'], clock, async (queue) =>
-    queue.endsWith('.here'),
-  );
+  const connection = {
+    start: () => undefined,
+    publisher: { publish, isReady: true },
+    isThere: async (queue: string) => queue.endsWith('.here'),
+  };
+  const sender = new ReplySender(connection, new TopologyNames('ot'), ['q', 'ot.'], clock);
   const sent = sender.send(delivery, answer, isRefusal);
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -108,6 +111,11 @@ describe('the answer to a command', () => {
     await pass(500);
     expect(await sent).toBe(true);
     expect(new Set(published.map(({ messageId }) => messageId)).size).toBe(3);
+  });
+
+  it('is not sent again to an address whose first answer has cost the connection', async () => {
+    const { published, sent } = setup(['unknown', 'confirmed'], { replyTo: 'amq.rabbitmq.reply-to.g1h3' });
+    expect([await sent, published.length]).toEqual([false, 1]);
   });
 
   it('keeps its command waiting for five seconds at most', async () => {
