@@ -30,12 +30,18 @@ export function integer(min: number, max: number, unit = ''): z.ZodType<number, 
 export function recordOf<S extends z.ZodType>(part: S): z.ZodType<Record<string, z.output<S>>> {
   return z
     .custom((given) => !Object.hasOwn(given ?? {}, '__proto__'), 'must not use "__proto__" as a name')
-    .transform((given) => (isObject(given) ? { ...given } : given))
+    .transform((given) => (isObject(given) ? { ...given } : null))
     .pipe(z.record(z.string(), part, 'must be an object'));
 }
 
+/** An instance of a class whose names are not its own, such as getters, would count as empty. */
 function isObject(given: unknown): given is object {
-  return typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof Map);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
+  return isPlain(given) || Object.keys(given).length > 0;
+}
+
+function isPlain(given: object): boolean {
+  return [Object.prototype, null].includes(Object.getPrototypeOf(given) as object | null);
 }
 
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T, T> {
@@ -75,10 +81,15 @@ export function parseOptions<S extends z.ZodType>(subject: string, schema: S, gi
   return data as z.output<S>;
 }
 
+const NO_OPTIONS = ['Promise', 'Map', 'Set', 'WeakMap', 'WeakSet', 'Date', 'RegExp', 'URLSearchParams'];
+
 /** Keeps what is not plain data as it is: lists, instances of classes, and a host's own objects with methods. */
 function withoutUndefinedWithin(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)) return value;
+  const [, kind = ''] = /^\[object (\w+)\]$/.exec(Object.prototype.toString.call(value)) ?? [];
+  // A schema takes a Promise, a Map, or a Date for an object without options. It takes a symbol for nothing.
+  if (NO_OPTIONS.includes(kind)) return Symbol(kind);
+  if (!isPlain(value)) return value;
   const given = Object.entries(withoutUndefined(value));
   if (given.some(([, part]) => typeof part === 'function')) return value;
   return Object.fromEntries(given.map(([name, part]) => [name, withoutUndefinedWithin(part)]));

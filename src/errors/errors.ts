@@ -21,7 +21,8 @@ export abstract class CodedError extends Error {
 /** Options or environment variables are invalid. Lists all of them, so that one restart is enough. */
 export class InvalidOptionsError extends CodedError {
   constructor(
-    subject: string,
+    /** @internal */
+    readonly subject: string,
     readonly problems: readonly string[],
   ) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;

@@ -82,11 +82,13 @@ export interface ResolvedOrderTimeoutOptions extends Required<Pick<OrderTimeoutO
 
 const names = z.array(z.string('must be a text'), 'must be a list');
 
+const NO_PROVIDER = 'must be a payment provider: an object with a name, and the methods query, close, and refund';
+
 const moduleOptions = optionsOf({
   ...timeoutsOptions.shape,
   orders: orderPolicyOptions.optional(),
   retention: retentionOptions.optional(),
-  providers: z.array(z.custom<PaymentProvider>(Boolean, 'must be a provider'), 'must be a list').optional(),
+  providers: z.array(z.custom<PaymentProvider>(isProvider, NO_PROVIDER), 'must be a list').optional(),
   resilience: recordOf(z.custom<ResilienceOptions>()).optional(),
   apiKeys: z.union([z.literal('open'), names], 'must be a list, or "open"').optional(),
   operatorKeys: names.optional(),
@@ -132,7 +134,7 @@ export function resolveOrderTimeoutOptions(
 }
 
 function findProviderProblems({ providers: given, resilience: limits }: OrderTimeoutOptions): string[] {
-  const providers = listOf(given).filter(Boolean);
+  const providers = listOf(given).filter(isProvider);
   const resilience = limits ?? {};
   const known = providers.map(({ name }) => name);
   const unknown = Object.keys(resilience).filter((name) => !known.includes(name));
@@ -149,6 +151,12 @@ function findProviderProblems({ providers: given, resilience: limits }: OrderTim
     ),
     ...unknown.map((name) => `resilience.${name} names no provider; the providers are: ${known.join(', ') || 'none'}`),
   ];
+}
+
+/** Not a class, which has a name, too, nor the promise of a provider. */
+function isProvider(given: unknown): given is PaymentProvider {
+  const { name, query, close, refund } = (given ?? {}) as Partial<PaymentProvider>;
+  return typeof name === 'string' && [query, close, refund].every((method) => typeof method === 'function');
 }
 
 function findKeyProblems(

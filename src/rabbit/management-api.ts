@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring';
 import { z } from 'zod';
 
 /** The management plugin did not answer a request. The message never contains the password. */
@@ -71,7 +72,7 @@ export class ManagementApi {
       throw new ManagementError('the address of the management API is no HTTP URL; write it like http://broker:15672');
     const url = new URL(address);
     const { username, password } = url.username === '' ? amqp : url;
-    const login = [username || 'guest', password || 'guest'].map(decodeURIComponent).join(':');
+    const login = [username || 'guest', password || 'guest'].map((part) => unescape(part)).join(':');
     this.authorization = `Basic ${Buffer.from(login).toString('base64')}`;
     url.username = url.password = '';
     this.base = url.href.replace(/\/$/, '');

@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring';
 import { type QueueType } from './rabbit-options';
 
 /**
@@ -120,10 +121,9 @@ export function servicePermissions({ prefix }: Prefixed): { configure: string; w
   return { configure: ours, write: `^(amq\\.default$|${names}\\.)`, read: ours };
 }
 
-/** The vhost and the user of a URL, as the broker names them. */
+/** The vhost and the user of a URL, as the broker names them. Like amqplib, this takes a "%" that begins no escape as it is. */
 export function loginOf(url: URL): { vhost: string; user: string } {
-  const vhost = decodeURIComponent(url.pathname.slice(1)) || '/';
-  return { vhost, user: decodeURIComponent(url.username) || 'guest' };
+  return { vhost: unescape(url.pathname.slice(1)) || '/', user: unescape(url.username) || 'guest' };
 }
 
 /** The command that gives the user of the URL what the service needs, ready to be pasted into a shell. */

@@ -5,11 +5,13 @@ import { OrderTimeoutModule } from '../module';
 import { DORMANT } from '../timeouts';
 import { DatabaseModule, toOptions, openDatabase } from './create-service';
 import { type ServiceConfig, type Environment, loadConfig } from './config';
+import { loadFiles } from './load-payment-providers';
 
 /** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
 @Module({})
 class CommandModule {
   static forRoot(config: ServiceConfig, dataSource: DataSource): DynamicModule {
+    const files = loadFiles(config);
     return {
       module: CommandModule,
       imports: [
@@ -17,7 +19,7 @@ class CommandModule {
         OrderTimeoutModule.forRootAsync({
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => ({
-            ...toOptions(dataSource, config),
+            ...toOptions(dataSource, config, files),
             migrate: false,
             // A command may act on timeouts of any kind, also of those whose handler is a host's.
             consume: false,

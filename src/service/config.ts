@@ -8,6 +8,7 @@ import { findApiKeyProblems, findOperatorKeyProblems, rateLimitOptions } from '.
 import { rabbitOptions } from '../rabbit';
 import { poolSize, schemaName, serverUrl } from '../database';
 import { timeoutsOptions } from '../timeouts';
+import { webhookSecret } from '../webhooks';
 
 /** For example `process.env`. An empty value counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -231,12 +232,22 @@ const configSchema = z.object({
   paymentProvidersFile: z.string().optional(),
   /** The endpoint of the environment. */
   webhook: z
-    .object({ url: url(/^https$/, 'an https:// URL').optional(), secrets: z.array(z.string()).optional() })
+    .object({
+      url: url(/^https$/, 'an https:// URL')
+        .refine(hasNoLogin, 'must not contain a user or a password')
+        .optional(),
+      secrets: z.array(webhookSecret).optional(),
+    })
     .transform(({ url: address, secrets }) => (address && secrets ? { url: address, secrets } : undefined)),
   /** Path of a JSON file; see loadWebhooks. */
   webhooksFile: z.string().optional(),
   logLevel: oneOf(LOG_LEVELS).default('info'),
 });
+
+/** Signatures say who sends, and logs name the URL. */
+function hasNoLogin(address: string): boolean {
+  return !/^https:\/\/[^/?#]*@/i.test(address);
+}
 
 function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
   const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);

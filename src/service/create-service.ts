@@ -14,11 +14,10 @@ import { RabbitServer } from '../rabbit';
 import { SystemClock } from '../clock';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
 import { isBulkOfJson, isNotification, isOtherJson, ProblemFilter } from '../api/http';
-import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
 import { retryWhileUnavailable, connectionOptions, PLAN_BY_INDEX, type PreparingClient } from '../database';
 import { type ServiceConfig } from './config';
-import { type LoadedProviders, loadPaymentProviders, loadWebhooks } from './load-payment-providers';
+import { loadFiles } from './load-payment-providers';
 
 /**
  * Load balancers keep idle connections for 60 s, and should be the ones to close them. With Node's default of 5 s, some
@@ -55,7 +54,9 @@ export async function startService(app: NestExpressApplication, { port, host }: 
 class AppModule implements BeforeApplicationShutdown {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
+  /** Reads the files of the configuration at once, so that a mistake there is told without any server. */
   static forRoot(config: ServiceConfig): DynamicModule {
+    const files = loadFiles(config);
     return {
       module: AppModule,
       imports: [
@@ -65,7 +66,7 @@ class AppModule implements BeforeApplicationShutdown {
           contract: true,
           operator: true,
           inject: [DataSource],
-          useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
+          useFactory: (dataSource: DataSource) => toOptions(dataSource, config, files),
         }),
         OperationsModule,
       ],
@@ -83,9 +84,12 @@ class AppModule implements BeforeApplicationShutdown {
   }
 }
 
-export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+export function toOptions(
+  dataSource: DataSource,
+  config: ServiceConfig,
+  files: ReturnType<typeof loadFiles>,
+): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
-  const webhooks = loadWebhooks(config);
   return {
     dataSource,
     schema: database.schema,
@@ -96,22 +100,13 @@ export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderT
     sweep,
     orders,
     retention: config.retention,
-    ...providersOf(config),
-    ...(webhooks && { webhooks }),
+    ...files,
     apiKeys: http.apiKeys,
     operatorKeys: http.operatorKeys,
     rateLimits,
     shutdownTimeoutMs: config.shutdownTimeoutMs,
     [OWNS_DATABASE]: true,
   };
-}
-
-function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
-  const clock = new SystemClock();
-  const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
-  if (paymentProvidersFile === undefined) return { providers: own, resilience: {} };
-  const { providers, resilience } = loadPaymentProviders(paymentProvidersFile, clock);
-  return { providers: [...own, ...providers], resilience };
 }
 
 /** The connections of the service. Retries an unavailable server at the start, but not a wrong password. */

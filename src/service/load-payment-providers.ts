@@ -1,20 +1,52 @@
 import { z } from 'zod';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Clock } from '../clock';
+import { type Clock, SystemClock } from '../clock';
 import { InvalidOptionsError, MissingPackageError, messageOf } from '../errors';
 import { type ResilienceOptions, type PaymentProvider, HttpPaymentProvider } from '../payments';
 import type * as Alipay from '../payments/alipay';
 import type * as Stripe from '../payments/stripe';
 import type * as WechatPay from '../payments/wechat-pay';
+import { type OrderTimeoutOptions } from '../module';
 import { resolveWebhookOptions, type WebhookEndpoint, type WebhookOptions } from '../webhooks';
 import { type ServiceConfig, parseConfigJson } from './config';
 
 const VARIABLE = 'PAYMENT_PROVIDERS_FILE';
 
-export interface LoadedProviders {
+interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
+}
+
+/**
+ * The providers and webhooks of the files, and those of the environment.
+ *
+ * @throws InvalidOptionsError with every problem of the files, without secrets.
+ */
+export function loadFiles(config: ServiceConfig): LoadedProviders & Pick<OrderTimeoutOptions, 'webhooks'> {
+  const problems: string[] = [];
+  const providers = loaded(() => providersOf(config), problems);
+  const webhooks = loaded(() => loadWebhooks(config), problems);
+  if (!providers || problems.length > 0) throw new InvalidOptionsError('files', problems);
+  return { ...providers, ...(webhooks && { webhooks }) };
+}
+
+function loaded<T>(load: () => T, problems: string[]): T | undefined {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof InvalidOptionsError)) throw error;
+    problems.push(...error.problems.map((problem) => `${error.subject}: ${problem}`));
+    return undefined;
+  }
+}
+
+function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
+  const clock = new SystemClock();
+  const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
+  if (paymentProvidersFile === undefined) return { providers: own, resilience: {} };
+  const { providers, resilience } = loadPaymentProviders(paymentProvidersFile, clock);
+  return { providers: [...own, ...providers], resilience };
 }
 
 /* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only if its provider is configured */
@@ -27,7 +59,7 @@ const entry = z.looseObject(
     type: z.enum(PROVIDER_TYPES, `must be one of ${PROVIDER_TYPES.join(', ')}`),
     resilience: z.looseObject({}).optional(),
   },
-  NOTHING,
+  `must be an object with a "type" of ${PROVIDER_TYPES.join(', ')}`,
 );
 
 const entries = z.array(entry, NOTHING);

@@ -4,5 +4,6 @@ export {
   type WebhookEndpoint,
   type WebhookOptions,
   webhookOptions,
+  webhookSecret,
 } from './webhook-options';
 export { Webhooks } from './webhooks';

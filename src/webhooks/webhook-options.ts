@@ -50,7 +50,7 @@ const LONGEST_DELAY_MS = 30 * 24 * HOUR_MS;
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 /** The message must not contain the secret. */
-const secret = z
+export const webhookSecret = z
   .string('must be a text')
   .refine(isSecret, 'must be "whsec_" and 24 to 64 random bytes in base64, for example from: openssl rand -base64 32');
 
@@ -59,7 +59,7 @@ const endpoint = optionsOf({
     .string('must be a text')
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"'),
   url: z.url({ protocol: /^https?$/, error: 'must be an https:// URL' }).transform((text) => new URL(text)),
-  secrets: z.array(secret, 'must be a list of secrets').min(1, 'must name at least one secret'),
+  secrets: z.array(webhookSecret, 'must be a list of secrets').min(1, 'must name at least one secret'),
   events: z
     .array(z.enum(ORDER_EVENT_TYPES, `must be some of ${ORDER_EVENT_TYPES.join(', ')}`))
     .default([...ORDER_EVENT_TYPES]),

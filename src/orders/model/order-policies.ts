@@ -213,7 +213,8 @@ export const orderPolicyOptions = (policies as z.ZodType<OrderPolicyOptions, Ord
   { when: ({ value }) => typeof value === 'object' && value !== null },
 );
 
-function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
+/** @param own null is refused elsewhere */
+function resolvePolicy(base: Partial<OrderPolicy>, own?: Partial<OrderPolicy> | null): OrderPolicy {
   // In an instance of a class, what is not set is undefined.
-  return Object.freeze({ ...DEFAULTS, ...withoutUndefined(base), ...withoutUndefined(own) });
+  return Object.freeze({ ...DEFAULTS, ...withoutUndefined(base), ...withoutUndefined(own ?? {}) });
 }

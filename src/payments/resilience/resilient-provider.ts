@@ -23,7 +23,7 @@ import {
   resolveResilienceOptions,
   unknown,
 } from '../payment-provider';
-import { CodedError, FailureLog, messageOf } from '../../errors';
+import { CodedError, FailureLog, messageOf, withoutUndefined } from '../../errors';
 import { inSpan } from '../../tracing';
 import { type PaymentObserver } from '../payment-providers';
 
@@ -285,7 +285,8 @@ export class ResilientProvider implements PaymentProvider {
     private readonly observer?: PaymentObserver,
   ) {
     this.name = inner.name;
-    this.options = resolveResilienceOptions(inner.name, { ...inner.resilienceDefaults, ...options });
+    const given = { ...inner.resilienceDefaults, ...withoutUndefined(options) };
+    this.options = resolveResilienceOptions(inner.name, given);
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);

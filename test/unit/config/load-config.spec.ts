@@ -223,6 +223,18 @@ describe('loadConfig', () => {
       { RABBITMQ_URLS: 'none', DELAY_TRANSPORT: 'ladder' },
       'DELAY_TRANSPORT ladder needs a broker, but RABBITMQ_URLS is "none"',
     ],
+    ['a "%" that begins no escape', { DATABASE_URL: 'postgres://u:S3%ZZ@h/d' }, 'DATABASE_URL must have each "%"'],
+    ['a merchant that is null', { MERCHANT_POLICIES: '{"a":null}' }, 'MERCHANT_POLICIES.a must be an object'],
+    [
+      'a secret of webhooks that is none',
+      { WEBHOOK_URL: 'https://a.example', WEBHOOK_SECRETS: 'x' },
+      'WEBHOOK_SECRETS.0 must be "whsec_"',
+    ],
+    [
+      'a login in the address of webhooks',
+      { WEBHOOK_URL: 'https://u:p@a.example', WEBHOOK_SECRETS: `whsec_${'A'.repeat(32)}` },
+      'WEBHOOK_URL must not contain a user or a password',
+    ],
     ['an empty list of brokers', { RABBITMQ_URLS: ',' }, 'RABBITMQ_URLS must name at least one URL'],
   ])('rejects %s', (_, environment, problem) => {
     expect(problemsOf({ ...minimal, ...environment }).join('; ')).toContain(problem);

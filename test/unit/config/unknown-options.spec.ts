@@ -58,6 +58,29 @@ describe('an option that does not exist', () => {
     expect(ofModule({ apiKey: undefined, http: undefined })).toEqual([]);
   });
 
+  it.each<[string, object]>([
+    ['orders', { orders: Promise.resolve({ latePayment: 'keep' }) }],
+    ['orders.merchants', { orders: { merchants: new Set(['a']) } }],
+    ['orders.merchants', { orders: { merchants: Object.create({ a: {} }) as object } }],
+    ['orders.merchants.a', { orders: { merchants: { a: Promise.resolve({}) } } }],
+    ['orders.merchants.a', { orders: { merchants: { a: new Date() } } }],
+    ['orders.merchants.a', { orders: { merchants: { a: null } } }],
+    ['retention', { retention: new Map() }],
+    ['resilience', { resilience: Promise.resolve({}) }],
+    ['webhooks', { webhooks: Promise.resolve({ endpoints: [] }) }],
+  ])('hides behind what has no options: %s', (name, extra) => {
+    expect(ofModule(extra)).toEqual([`${name} must be an object`]);
+  });
+
+  it.each([class StripeProvider {}, Promise.resolve({}), 'stripe', {}, { name: 'a', query: () => 1 }])(
+    'is not looked for in what is no provider: %p',
+    (provider) => {
+      const problem =
+        'providers.0 must be a payment provider: an object with a name, and the methods query, close, and refund';
+      expect(ofModule({ providers: [provider] })).toEqual([problem]);
+    },
+  );
+
   it.each(['http', 'isGlobal'])('is reported if useFactory returns %s, which must be given beside it', (name) => {
     expect(ofModule({ [name]: true })).toEqual([
       `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,

@@ -20,6 +20,18 @@ function resilient(outcome: QueryOutcome) {
 
 const ask = (provider: ResilientProvider) => provider.query(anAttempt(), new AbortController().signal);
 
+describe('the limits of a provider', () => {
+  it('are its own where an option is undefined', () => {
+    const { resilientProvider: given } = resilient({ type: 'OPEN' });
+    const inner: PaymentProvider = Object.assign(given, { resilienceDefaults: { ratePerSecond: 7 } });
+    const limited = new ResilientProvider(inner, new SystemClock(), {
+      ratePerSecond: undefined,
+      concurrency: 3,
+    } as never);
+    expect(limited.configuredPerSecond).toBe(7);
+  });
+});
+
 describe('an untrusted answer', () => {
   it('is reported to the observers with provider and reason, and stays UNKNOWN', async () => {
     const { seen, resilientProvider } = resilient({
