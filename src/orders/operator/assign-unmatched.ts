@@ -97,7 +97,8 @@ export class AssignUnmatched {
     if (decision.type === 'assign') {
       const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
       const claims = others.filter((other) => isMisreported(other, money));
-      const named = [...claims, ...others.filter((other) => isNamedByReport(other, order, money))];
+      const byReports = others.filter((other) => isNamedByReport(other, order, money));
+      const named = isSecondOfOwn(order, payment) ? byReports : [...claims, ...byReports];
       const ids = named.map(({ orderId }) => orderId);
       if (await this.merchants.hasOther(tx, ids, order.merchantId))
         return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
@@ -188,6 +189,16 @@ function isNamedByReport(other: PaymentAttempt, { attempts }: LockedOrder, money
   const isOwn = attempts.some((one) => one.registered && one.provider === provider && one.reference === reference);
   const isOnlyClaimed = other.transactionId === reference || (!other.registered && other.reference === reference);
   return !(isOwn && isOnlyClaimed);
+}
+
+/**
+ * Whether the provider has told the payment under a reference that the order registered. That outranks the report of any
+ * merchant.
+ */
+function isSecondOfOwn({ attempts }: LockedOrder, { source, provider, evidence }: UnmatchedPayment): boolean {
+  const isFirst = (one: PaymentAttempt): boolean =>
+    one.registered && one.provider === provider && one.reference === evidence['reference'];
+  return source === 'provider' && attempts.some(isFirst);
 }
 
 /** Why an unmatched payment cannot be booked on an order. */

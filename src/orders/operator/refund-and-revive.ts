@@ -215,6 +215,8 @@ function refuse(refusal: ManualRefundRefusal): ManualRefundDecision {
 }
 
 function isNeeded(order: LockedOrder, attempt: PaymentAttempt): boolean {
+  // It never pays the order.
+  if (attempt.paidCurrency !== order.currency) return false;
   switch (order.status) {
     case 'PAID': {
       // The payments that pay the order must be certain before another one is refunded as surplus.

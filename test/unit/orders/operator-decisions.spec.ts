@@ -27,6 +27,12 @@ describe('a manual refund', () => {
     expect(decideManualRefund(order({ status: 'PAID', attempts: [paid(), dollars] }), A1)).toEqual(needed);
   });
 
+  it('of a paid order may take money in another currency, even if only a report pays the order', () => {
+    const dollars = paid({ paidCurrency: 'USD' });
+    const reported = paid({ reference: 'a-2', paidSource: 'report' });
+    expect(decideManualRefund(order({ status: 'PAID', attempts: [dollars, reported] }), A1).type).toBe('refund');
+  });
+
   it.each(['PENDING', 'CLOSING'] as const)('of an order that is %s may take a partial payment', (status) => {
     const part = order({ status, attempts: [paid({ paidAmount: 60n })] });
     expect(decideManualRefund(part, A1).type).toBe('refund');
