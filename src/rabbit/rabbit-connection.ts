@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
 import { type Socket } from 'node:net';
-import { type Clock, withTimeout } from '../clock';
+import { type Clock, type Timer, withTimeout } from '../clock';
 import { packageVersion } from '../errors';
 import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './errors';
 import { type ResolvedRabbitOptions } from './rabbit-options';
@@ -12,6 +12,9 @@ import { dropUndecodableHeaders } from './workarounds/undecodable-headers';
 const CLOSE_MS = 2_000;
 
 const PAUSE_S = 1;
+
+/** A connection that the broker closes sooner is refused what it asks for, such as one channel more, and will be again. */
+const STEADY_MS = 10_000;
 
 type Listener = (connection: ChannelModel) => void;
 
@@ -27,6 +30,11 @@ export class RabbitConnection {
   private current: ChannelModel | undefined;
   private blocked = false;
   private isOutageLogged = false;
+  private openedAt = 0;
+  /** The last connection was closed soon after it had opened, so one that opens is no news yet. */
+  private isFlapping = false;
+  private steadyAt: Timer | undefined;
+  private readonly flaps: Reminder;
 
   constructor(
     private readonly options: ResolvedRabbitOptions,
@@ -35,6 +43,7 @@ export class RabbitConnection {
     private readonly refusals = new LoginRefusals(clock),
   ) {
     this.logger = new Logger(`RabbitConnection:${purpose}`);
+    this.flaps = new Reminder(clock);
   }
 
   /** Starts connecting and returns immediately, because the broker may be down. */
@@ -83,6 +92,7 @@ export class RabbitConnection {
   async close(ms = CLOSE_MS): Promise<void> {
     const { manager, current } = this;
     this.listeners.clear();
+    this.steadyAt?.cancel();
     this.current = undefined;
     this.manager = undefined;
     if (manager) await endConnection(this.clock, current, manager.close(), ms);
@@ -95,8 +105,16 @@ export class RabbitConnection {
     this.isOutageLogged = false;
     this.refusals.end(this);
     this.pause(PAUSE_S);
-    this.logger.log('connected');
+    this.openedAt = this.clock.monotonic();
+    if (this.isFlapping) this.steadyAt = this.clock.after(STEADY_MS, () => this.steady());
+    else this.logger.log('connected');
     for (const listener of this.listeners) listener(connection);
+  }
+
+  private steady(): void {
+    this.isFlapping = false;
+    this.flaps.reset();
+    this.logger.log('connected');
   }
 
   private failed(error: Error, url: unknown): void {
@@ -116,12 +134,16 @@ export class RabbitConnection {
   }
 
   private lost(error: Error | undefined): void {
+    this.steadyAt?.cancel();
+    const isFlap = this.current !== undefined && this.clock.monotonic() - this.openedAt < STEADY_MS;
     this.current = undefined;
     this.blocked = false;
     // The manager tries every second. One line per outage is enough.
     if (this.isOutageLogged || !this.manager) return;
     this.isOutageLogged = true;
-    this.logger.warn(`not connected, retrying every second: ${error?.message ?? 'connection closed'}`);
+    const why = error?.message ?? 'connection closed';
+    if (isFlap) this.isFlapping = true;
+    if (!this.isFlapping || this.flaps.isDue(why)) this.logger.warn(`not connected, retrying every second: ${why}`);
   }
 
   private setBlocked(blocked: boolean, reason = ''): void {

@@ -224,7 +224,7 @@ export class BrokerExamination {
     }
     if (idle.length === 0) return;
     const remedy =
-      'Start an instance with handlers of these kinds, or see why it does not consume (docs/runbook.md, "A queue does not serve").';
+      'Start an instance with handlers of these kinds, or see in its log why it does not consume, such as a limit of channels (docs/runbook.md, "A queue does not serve").';
     this.notes.warning('queue-without-consumer', `Nothing consumes ${idle.join(', ')}.`, remedy);
   }
 
@@ -297,6 +297,9 @@ async function compareExchange(notes: Notes, inspection: BrokerInspection, wante
   notes.error('exchange-arguments', capitalized(difference), remedy);
 }
 
+const QUEUE_LIMIT =
+  ', unless its log says "queue limit": then raise that of the vhost (rabbitmqctl list_vhost_limits), or lower LADDER_BASE';
+
 /** Sends a message through the delay transport, and waits for it. */
 class TransportExamination {
   /** The exchange that brings wake-ups to the work queues. Undefined: none, or it is not known which. */
@@ -357,14 +360,13 @@ class TransportExamination {
   /** At-least-once dead-lettering without its exchange stalls, and holds up everything behind it. */
   private missing(names: readonly string[]): void {
     const seen = `The ladder lacks the exchange ${names.join(', ')}, so wake-ups that wait in it stall.`;
-    const remedy = 'Restart an instance: it declares the ladder again (docs/runbook.md, "Wake-ups are missed").';
+    const remedy = `Restart an instance: it declares the ladder again${QUEUE_LIMIT} (docs/runbook.md, "Wake-ups are missed").`;
     this.notes.error('dead-letters-stall', seen, remedy);
   }
 
   private lost(names: readonly string[]): void {
     const seen = `The ladder lacks ${names.length} of its queues (the first is ${names[0]}), so wake-ups do not wait, and the sweep takes over.`;
-    const remedy =
-      'Restart an instance: it declares the ladder again. If they are gone again, look for a policy with "expires": rabbitmqctl list_policies (docs/runbook.md, "Policies that break the path").';
+    const remedy = `Restart an instance: it declares the ladder again${QUEUE_LIMIT}. If they are gone again, look for a policy with "expires": rabbitmqctl list_policies (docs/runbook.md, "Policies that break the path").`;
     this.notes.error('message-path', seen, remedy);
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Clock, retryAfterMs } from '../../clock';
+import { MerchantAccounts } from '../payment-providers';
 import {
   type PaymentAttemptRef,
   type CloseOutcome,
@@ -46,6 +47,7 @@ const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
 export class HttpPaymentProvider implements PaymentProvider {
   readonly name: string;
   private readonly options: ResolvedHttpPaymentOptions;
+  private readonly accounts: MerchantAccounts<string>;
 
   /** @throws InvalidOptionsError with every invalid option. */
   constructor(
@@ -54,6 +56,12 @@ export class HttpPaymentProvider implements PaymentProvider {
   ) {
     this.options = resolveHttpPaymentOptions(options);
     this.name = this.options.name;
+    this.accounts = new MerchantAccounts(this.options.merchantSecrets);
+  }
+
+  /** With a secret of its own, attempts need no account. */
+  get defaultAccount(): string | null | undefined {
+    return this.options.secret === undefined ? this.accounts.defaultAccount : undefined;
   }
 
   /** Without a secret, payments of the account cannot be looked up. */
@@ -122,9 +130,7 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 
   private secretOf(merchantAccount: string | undefined): string | undefined {
-    if (merchantAccount === undefined) return this.options.secret;
-    const { merchantSecrets } = this.options;
-    return Object.hasOwn(merchantSecrets, merchantAccount) ? merchantSecrets[merchantAccount] : undefined;
+    return merchantAccount === undefined ? this.options.secret : this.accounts.of(merchantAccount);
   }
 
   private async send(

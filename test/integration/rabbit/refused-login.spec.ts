@@ -1,3 +1,4 @@
+import { type Socket } from 'node:net';
 import { Logger, type LoggerService } from '@nestjs/common';
 import { SystemClock } from '../../../src/clock';
 import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
@@ -96,6 +97,22 @@ describe('a broker that refuses the login', () => {
     await until(() => others.every(({ isUp }) => isUp), 25_000);
     await Promise.all([publishing, ...others].map((one) => one.close()));
     expect(problems()).toEqual([expect.stringContaining('or a limit of connections is reached')]);
+  });
+
+  it('of what it asks for is logged once, although the connection opens and ends every second', async () => {
+    await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: '.*', write: '.*', read: '.*' });
+    client = clientWith('right');
+    const connection = new RabbitConnection(client.options, 'consume', new SystemClock());
+    let opened = 0;
+    connection.onConnect((model) => {
+      opened += 1;
+      const { stream } = model.connection as unknown as { readonly stream: Socket };
+      stream.destroy(new Error('no more channels'));
+    });
+    connection.start();
+    await until(() => opened >= 4);
+    await connection.close();
+    expect(problems()).toEqual(['warn not connected, retrying every second: no more channels']);
   });
 
   it('is distinguished from one that is unavailable', async () => {

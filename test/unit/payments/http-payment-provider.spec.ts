@@ -309,6 +309,15 @@ describe('HttpPaymentProvider', () => {
     });
   });
 
+  it.each([
+    [{ merchantSecrets: { m1: SECRET } }, 'm1'],
+    [{ merchantSecrets: { m1: SECRET, m2: SECRET } }, null],
+    [{ secret: SECRET, merchantSecrets: { m1: SECRET } }, undefined],
+  ])('takes an attempt without an account only if it has a secret for it: %j', (secrets, account) => {
+    const given = { name: 'http', baseUrl: 'https://pay.test', ...secrets };
+    expect(new HttpPaymentProvider(given, new ManualClock()).defaultAccount).toBe(account);
+  });
+
   it('reports all invalid options at once and no secret', () => {
     const build = (): unknown =>
       new HttpPaymentProvider({ name: '', baseUrl: 'ftp://pay.test', secret: 'hunter2' }, new ManualClock());
