@@ -89,7 +89,7 @@ const moduleOptions = optionsOf({
   orders: orderPolicyOptions.optional(),
   retention: retentionOptions.optional(),
   providers: z.array(z.custom<PaymentProvider>(isProvider, NO_PROVIDER), 'must be a list').optional(),
-  resilience: recordOf(z.custom<ResilienceOptions>()).optional(),
+  resilience: recordOf(z.looseObject({}, 'must be an object')).optional(),
   apiKeys: z.union([z.literal('open'), names], 'must be a list, or "open"').optional(),
   operatorKeys: names.optional(),
   rateLimits: rateLimitOptions.optional(),

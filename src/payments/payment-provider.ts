@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InvalidOptionsError, withoutUndefined } from '../errors';
+import { integer, InvalidOptionsError, optionsOf, readOptions, withoutUndefined } from '../errors';
 
 /**
  * The port to one payment provider. An implementation serves all merchant accounts of that provider.
@@ -271,18 +271,18 @@ export interface RefundRequest {
   readonly reason: string;
 }
 
-const schema = z
-  .strictObject({
-    timeoutMs: z.int().min(1).max(60_000).default(5_000),
-    maxWaitMs: z.int().min(0).max(60_000).default(5_000),
-    concurrency: z.int().min(1).max(1_000).default(32),
-    queueLimit: z.int().min(0).max(100_000).default(1_000),
-    ratePerSecond: z.number().min(0.1).max(10_000).default(100),
-    burst: z.int().min(1).max(10_000).optional(),
-    breakerThreshold: z.int().min(1).max(1_000).default(5),
-    breakerOpenMs: z.int().min(1).max(600_000).default(2_000),
-  })
-  .transform((given) => ({ ...given, burst: given.burst ?? Math.max(1, Math.floor(given.ratePerSecond)) }));
+const RATE = 'must be a number from 0.1 to 10000';
+
+const schema = optionsOf({
+  timeoutMs: integer(1, 60_000, ' milliseconds').default(5_000),
+  maxWaitMs: integer(0, 60_000, ' milliseconds').default(5_000),
+  concurrency: integer(1, 1_000).default(32),
+  queueLimit: integer(0, 100_000).default(1_000),
+  ratePerSecond: z.number(RATE).min(0.1, RATE).max(10_000, RATE).default(100),
+  burst: integer(1, 10_000).optional(),
+  breakerThreshold: integer(1, 1_000).default(5),
+  breakerOpenMs: integer(1, 600_000, ' milliseconds').default(2_000),
+}).transform((given) => ({ ...given, burst: given.burst ?? Math.max(1, Math.floor(given.ratePerSecond)) }));
 
 /** Limits for calls to one payment provider. */
 export interface ResilienceOptions {
@@ -325,5 +325,8 @@ export type ResolvedResilienceOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option of the provider. */
 export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedResilienceOptions {
-  return Object.freeze(parseOptions(`resilience of payment provider "${providerName}"`, schema, options));
+  const nameOf = (path: readonly string[]): string => ['resilience', providerName, ...path].join('.');
+  const { data, problems } = readOptions(schema, options, [], nameOf);
+  if (!data || problems.length > 0) throw new InvalidOptionsError(providerName, problems);
+  return Object.freeze(data);
 }

@@ -227,7 +227,8 @@ const DENIED = `
    WHERE o.status = 'PAID' AND o.erased_at IS NULL AND a.registered AND a.provider <> '${WIRE}'
          AND a.status = 'PAID' AND a.paid_source = 'report'
          AND NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
-                          WHERE p.order_id = o.id AND p.reason = 'attempt-mismatch')
+                          WHERE (p.order_id = o.id OR p.evidence->'alsoReportedFor' @> to_jsonb(o.id))
+                                AND p.reason = 'attempt-mismatch')
          AND NOT EXISTS (SELECT FROM order_timeout.timeout t WHERE t.key = o.id AND t.state = 'parked')`;
 
 /** After the bank has told that something has changed. Its goods may not have been shipped yet. */

@@ -74,7 +74,9 @@ const LOCKERS = `
      WHERE l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND l.mode <> 'AccessShareLock'),
   blocker(pid) AS (
-    SELECT unnest(pg_blocking_pids(pid)) FROM lock WHERE NOT granted AND pid IN (SELECT pid FROM ours)
+    -- Who builds an index waits for old transactions, such as a backup, and keeps nobody waiting.
+    SELECT unnest(pg_blocking_pids(pid)) FROM lock
+     WHERE NOT granted AND locktype <> 'virtualxid' AND pid IN (SELECT pid FROM ours)
     UNION
     SELECT unnest(pg_blocking_pids(pid)) FROM blocker)
   SELECT t.virtualtransaction AS transaction, t.pid, o.relname AS "table", o.mode, coalesce(a.usename, 'unknown') AS "user",

@@ -1,7 +1,7 @@
 import { SetMetadata, Injectable } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
 import { z } from 'zod';
-import { integer, InvalidOptionsError, parseOptions, withoutUndefined } from '../../errors';
+import { integer, InvalidOptionsError, optionsOf, parseOptions, withoutUndefined } from '../../errors';
 import { isValidKind } from '../scheduling/timeout-scheduler';
 import { InvalidTimeoutHandlerError, DuplicateTimeoutHandlerError } from '../model/errors';
 import { isBatchHandler, type TimeoutHandlerInstance } from '../model/timeout';
@@ -102,7 +102,7 @@ const SINGLE_DEFAULTS = { batchSize: 1, concurrency: 5 } as const;
 const IDLE_MARGIN_MS = 1_000;
 
 /** From the smallest sensible value to what a 16-bit prefetch or a readable transaction bears. */
-const handlerOptions = z.object({
+const handlerOptions = optionsOf({
   prefetch: integer(1, 65_535).default(1_000),
   batchSize: integer(1, 5_000).default(200),
   concurrency: integer(1, 64).default(2),

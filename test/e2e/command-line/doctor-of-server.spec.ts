@@ -4,6 +4,7 @@ import { type DoctorReport } from '../../../src/operations';
 import { OWN_TABLES } from '../../../src/operations/doctor/schema-examination';
 import { runJson } from '../../support/command-line';
 import { createDatabase, onServer, type TestDatabase, urlOf } from '../../support/database';
+import { until } from '../../support/until';
 import { environmentOf } from '../running-service';
 
 describe('the doctor finds, of the database server,', () => {
@@ -299,6 +300,20 @@ describe('the doctor finds, of the database server,', () => {
     expect(isEnded).toBe(true);
     expect(find('table-locked', report)).toBeUndefined();
     expect(find('rows-locked', await examine(database.url))).toBeUndefined();
+  });
+
+  it('22. nobody who keeps only an index from being built, such as a backup', async () => {
+    const [backup, builder] = [database.url, database.url].map((connectionString) => new Client({ connectionString }));
+    await Promise.all([backup?.connect(), builder?.connect()]);
+    await backup?.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM order_timeout.orders');
+    const building = builder?.query('CREATE INDEX CONCURRENTLY beside ON order_timeout.orders (paid_at)');
+    const waits = `SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND NOT granted`;
+    await until(async () => (await database.dataSource.query<unknown[]>(waits)).length > 0);
+    expect(find('rows-locked', await examine(database.url))).toBeUndefined();
+    await backup?.end();
+    await building;
+    await builder?.query('DROP INDEX order_timeout.beside');
+    await builder?.end();
   });
 
   it('22. no sessions that take turns with a row, nor one that locks such a table of another database', async () => {

@@ -21,6 +21,9 @@ const ofModule = (extra: object): readonly string[] =>
 const ofTimeouts = (extra: object): readonly string[] =>
   problemsOf(() => resolveTimeoutsOptions({ ...good, ...extra }));
 
+const call = () => undefined;
+const bank = { name: 'bank', query: call, close: call, refund: call };
+
 const MODULE_OPTIONS =
   'dataSource, database, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
   'orders, retention, providers, resilience, apiKeys, operatorKeys, rateLimits, webhooks, migrate';
@@ -46,6 +49,14 @@ describe('an option that does not exist', () => {
     [
       { orders: { merchants: { a: { merchants: {} } } } },
       'unknown option "orders.merchants.a.merchants"; the options are paymentWindowMs, ',
+    ],
+    [
+      { resilience: { bank: { rate: 1 } }, providers: [bank] },
+      'unknown option "resilience.bank.rate"; the options are timeoutMs, maxWaitMs, concurrency, ',
+    ],
+    [
+      { resilience: { bank: { timeoutMs: 0 } }, providers: [bank] },
+      'resilience.bank.timeoutMs must be an integer from 1',
     ],
     [{ rateLimits: { perkey: 1 } }, 'unknown option "rateLimits.perkey"; the options are perKey, failuresPerAddress'],
   ])('is reported with its path: %j', (extra, start) => {

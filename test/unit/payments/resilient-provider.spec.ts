@@ -53,7 +53,7 @@ describe('ResilientProvider', () => {
   it('reports all invalid options at once', () => {
     const build = (): unknown => resilient({ timeoutMs: 0, concurrency: 1.5 });
     expect(build).toThrow(InvalidOptionsError);
-    expect(build).toThrow(/2 problems: timeoutMs: .*; concurrency: /);
+    expect(build).toThrow(/2 problems: resilience.pay.timeoutMs must .*; resilience.pay.concurrency must /);
   });
 
   it('maps a rejected promise to UNKNOWN with its message', async () => {
