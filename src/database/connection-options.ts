@@ -58,17 +58,18 @@ const URL_WANTED = 'must be a URL such as postgres://user:password@host:5432/dat
 /** The messages must not contain the URL, which holds the password. */
 export const serverUrl = z.string(URL_WANTED).superRefine((url, context) => {
   const servers = parseServerUrls(url);
-  const problem = servers ? (findEscapeProblem(url) ?? findSessionProblem(servers)) : URL_WANTED;
+  const problem = servers ? (findEscapeProblem(servers.urls) ?? findSessionProblem(servers)) : URL_WANTED;
   if (problem !== undefined) context.addIssue(problem);
 });
 
-/** pg throws "URI malformed" for it. */
-function findEscapeProblem(url: string): string | undefined {
+/** TypeORM throws "URI malformed" for it. */
+function findEscapeProblem([url = '']: readonly string[]): string | undefined {
+  const { username, password } = new URL(url);
   try {
-    decodeURIComponent(url.replace(/\?.*/s, ''));
+    decodeURIComponent(`${username} ${password}`);
     return undefined;
   } catch {
-    return 'must have each "%" of its user, password, and database written as %25';
+    return 'must have each "%" of its user and password written as %25';
   }
 }
 

@@ -23,14 +23,14 @@ export function optionsOf<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.c
 export function integer(min: number, max: number, unit = ''): z.ZodType<number, number> {
   const isGood = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   const wanted = `must be an integer from ${min} to ${max}${unit}`;
-  return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${String(input)})`, abort: false });
+  return z.custom<number>(isGood, { error: ({ input }) => `${wanted} (got ${shown(input)})`, abort: false });
 }
 
 /** An object whose names people choose. zod's records drop `__proto__` silently, and refuse instances of classes. */
 export function recordOf<S extends z.ZodType>(part: S): z.ZodType<Record<string, z.output<S>>> {
   return z
     .custom((given) => !Object.hasOwn(given ?? {}, '__proto__'), 'must not use "__proto__" as a name')
-    .transform((given) => (isObject(given) ? { ...given } : null))
+    .transform((given) => (isObject(given) ? withoutUndefined(given) : null))
     .pipe(z.record(z.string(), part, 'must be an object'));
 }
 
@@ -45,7 +45,12 @@ function isPlain(given: object): boolean {
 }
 
 export function oneOf<const T extends string>(words: readonly T[]): z.ZodType<T, T> {
-  return z.enum(words, { error: ({ input }) => `must be one of ${words.join(', ')} (got ${String(input)})` });
+  return z.enum(words, { error: ({ input }) => `must be one of ${words.join(', ')} (got ${shown(input)})` });
+}
+
+/** A symbol stands for what has no options. */
+function shown(input: unknown): string {
+  return typeof input === 'symbol' ? `a ${input.description ?? ''}` : String(input);
 }
 
 /**

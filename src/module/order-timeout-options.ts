@@ -84,17 +84,20 @@ const names = z.array(z.string('must be a text'), 'must be a list');
 
 const NO_PROVIDER = 'must be a payment provider: an object with a name, and the methods query, close, and refund';
 
+/** Hosts write `url && { … }`. */
+const orNothing = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S> | undefined> =>
+  z.preprocess((given) => given || undefined, schema.optional());
+
 const moduleOptions = optionsOf({
   ...timeoutsOptions.shape,
   orders: orderPolicyOptions.optional(),
   retention: retentionOptions.optional(),
   providers: z.array(z.custom<PaymentProvider>(isProvider, NO_PROVIDER), 'must be a list').optional(),
-  resilience: recordOf(z.looseObject({}, 'must be an object')).optional(),
+  resilience: recordOf(orNothing(z.looseObject({}, 'must be an object'))).optional(),
   apiKeys: z.union([z.literal('open'), names], 'must be a list, or "open"').optional(),
   operatorKeys: names.optional(),
   rateLimits: rateLimitOptions.optional(),
-  // Hosts write `url && { … }`.
-  webhooks: z.preprocess((given) => given || undefined, webhookOptions.optional()),
+  webhooks: orNothing(webhookOptions),
   migrate: z.boolean('must be true or false').optional(),
 } satisfies Record<Exclude<keyof OrderTimeoutOptions, symbol>, z.ZodType>);
 
@@ -123,7 +126,8 @@ export function resolveOrderTimeoutOptions(
     ...findKeyProblems(options, extras),
   ];
   if (!data || all.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', all);
-  const { orders = {}, retention = {}, providers = [], resilience = {}, rateLimits = {}, ...others } = options;
+  const { orders = {}, retention = {}, providers = [], resilience: limits, rateLimits = {}, ...others } = options;
+  const resilience = limitsOf(limits);
   const { apiKeys = [], operatorKeys = [], webhooks, migrate = true, ...timeouts } = others;
   return Object.freeze({
     ...{ timeouts, orders, retention, providers, resilience, rateLimits, migrate },
@@ -135,9 +139,10 @@ export function resolveOrderTimeoutOptions(
 
 function findProviderProblems({ providers: given, resilience: limits }: OrderTimeoutOptions): string[] {
   const providers = listOf(given).filter(isProvider);
-  const resilience = limits ?? {};
+  const resilience = limitsOf(limits);
   const known = providers.map(({ name }) => name);
-  const unknown = Object.keys(resilience).filter((name) => !known.includes(name));
+  const isGiven = providers.length === listOf(given).length;
+  const unknown = isGiven ? Object.keys(resilience).filter((name) => !known.includes(name)) : [];
   return [
     ...problemsOf(() => new PaymentProviders(providers)),
     ...known
@@ -151,6 +156,12 @@ function findProviderProblems({ providers: given, resilience: limits }: OrderTim
     ),
     ...unknown.map((name) => `resilience.${name} names no provider; the providers are: ${known.join(', ') || 'none'}`),
   ];
+}
+
+/** What the schema takes. It reports the rest. */
+function limitsOf(given: OrderTimeoutOptions['resilience']): Record<string, ResilienceOptions> {
+  const isLimits = ([, limits]: [string, unknown]): boolean => typeof limits === 'object' && limits !== null;
+  return Object.fromEntries(Object.entries(given ?? {}).filter(isLimits));
 }
 
 /** Not a class, which has a name, too, nor the promise of a provider. */

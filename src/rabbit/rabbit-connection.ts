@@ -29,6 +29,8 @@ export class RabbitConnection {
   private manager: AmqpConnectionManager | undefined;
   private current: ChannelModel | undefined;
   private blocked = false;
+  /** For good: a handler that outlives the shutdown may still want to answer. */
+  private isClosed = false;
   private isOutageLogged = false;
   private openedAt = 0;
   /** The last connection was closed soon after it had opened, so one that opens is no news yet. */
@@ -48,7 +50,7 @@ export class RabbitConnection {
 
   /** Starts connecting and returns immediately, because the broker may be down. */
   start(): void {
-    if (this.manager) return;
+    if (this.manager || this.isClosed) return;
     this.manager = connect([...this.options.urls], {
       heartbeatIntervalInSeconds: this.options.heartbeatSeconds,
       reconnectTimeInSeconds: PAUSE_S,
@@ -91,6 +93,7 @@ export class RabbitConnection {
   /** Waits for the broker's answer for at most `ms`. */
   async close(ms = CLOSE_MS): Promise<void> {
     const { manager, current } = this;
+    this.isClosed = true;
     this.listeners.clear();
     this.steadyAt?.cancel();
     this.current = undefined;
@@ -99,6 +102,7 @@ export class RabbitConnection {
   }
 
   private opened(connection: ChannelModel): void {
+    if (this.isClosed) return;
     dropUndecodableHeaders(connection);
     this.current = connection;
     this.blocked = false;
@@ -135,14 +139,15 @@ export class RabbitConnection {
 
   private lost(error: Error | undefined): void {
     this.steadyAt?.cancel();
-    const isFlap = this.current !== undefined && this.clock.monotonic() - this.openedAt < STEADY_MS;
+    const wasOpen = this.current !== undefined;
+    const isFlap = wasOpen && this.clock.monotonic() - this.openedAt < STEADY_MS;
     this.current = undefined;
     this.blocked = false;
     // The manager tries every second. One line per outage is enough.
     if (this.isOutageLogged || !this.manager) return;
     this.isOutageLogged = true;
     const why = error?.message ?? 'connection closed';
-    if (isFlap) this.isFlapping = true;
+    if (wasOpen) this.isFlapping = isFlap;
     if (!this.isFlapping || this.flaps.isDue(why)) this.logger.warn(`not connected, retrying every second: ${why}`);
   }
 

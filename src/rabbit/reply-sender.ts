@@ -10,6 +10,11 @@ import { type TopologyNames } from './topology';
 /** A connection is made again within a second or two. A sender waits about this long for an answer. */
 const PATIENCE_MS = 5_000;
 const PAUSE_MS = 250;
+/**
+ * RabbitMQ 3 closes the connection for an answer to a malformed direct address, or to one of another cluster (541). The
+ * others that were on their way then are sent once more.
+ */
+const MAX_TRIES = 2;
 /** The longest name of a queue, in bytes of UTF-8. */
 const MAX_NAME = 255;
 /** Bytes that are not UTF-8 arrive as U+FFFD, so the name would be another one. */
@@ -90,14 +95,14 @@ export class ReplySender {
     const { publisher } = this.connection;
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
     this.connection.start();
-    for (;;) {
-      // RabbitMQ 3 closes the connection for an answer to a malformed address, or to one of another cluster (541).
-      const isOnce = publisher.isReady && reply.routingKey.startsWith(DIRECT);
+    for (let tries = 0; ;) {
+      if (publisher.isReady) tries += 1;
       // The publisher tells returned messages apart by their ids.
       const publication = { ...reply, messageId: uuidv7() };
       const [outcome = 'unknown'] = await publisher.publish([publication], NO_LONG_WAIT);
       if (outcome === 'confirmed') return true;
-      const isOver = outcome !== 'unknown' || isOnce || this.clock.monotonic() >= endsAt;
+      const isLost = tries >= MAX_TRIES && reply.routingKey.startsWith(DIRECT);
+      const isOver = outcome !== 'unknown' || isLost || this.clock.monotonic() >= endsAt;
       // Once its channel is lost, the command is delivered again, and is answered then.
       if (isOver || delivery.isAcknowledged) return this.dropped(reply.routingKey, outcome);
       await this.clock.sleep(PAUSE_MS);

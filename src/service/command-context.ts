@@ -10,8 +10,7 @@ import { loadFiles } from './load-payment-providers';
 /** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
 @Module({})
 class CommandModule {
-  static forRoot(config: ServiceConfig, dataSource: DataSource): DynamicModule {
-    const files = loadFiles(config);
+  static forRoot(config: ServiceConfig, files: ReturnType<typeof loadFiles>, dataSource: DataSource): DynamicModule {
     return {
       module: CommandModule,
       imports: [
@@ -40,9 +39,10 @@ export async function openCommandContext(
   config: ServiceConfig,
   logger: LoggerService,
 ): Promise<INestApplicationContext> {
+  const files = loadFiles(config);
   const dataSource = await openDatabase(config.database);
   try {
-    const module = CommandModule.forRoot(config, dataSource);
+    const module = CommandModule.forRoot(config, files, dataSource);
     return await NestFactory.createApplicationContext(module, { abortOnError: false, logger });
   } catch (error) {
     // Nest does not shut down what it could not start, and an open pool keeps the process alive.

@@ -74,7 +74,7 @@ const LOCKERS = `
      WHERE l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND l.mode <> 'AccessShareLock'),
   blocker(pid) AS (
-    -- Who builds an index waits for old transactions, such as a backup, and keeps nobody waiting.
+    -- Who builds an index waits for old transactions, such as a backup, and keeps no order waiting.
     SELECT unnest(pg_blocking_pids(pid)) FROM lock
      WHERE NOT granted AND locktype <> 'virtualxid' AND pid IN (SELECT pid FROM ours)
     UNION

@@ -9,6 +9,7 @@ import {
   type PaymentAttempt,
   type OrderView,
   isBooked,
+  isSameAttempt,
   isSamePayment,
   isSameRow,
   isUnconfirmed,
@@ -195,10 +196,10 @@ function isNamedByReport(other: PaymentAttempt, { attempts }: LockedOrder, money
  * Whether the provider has told the payment under a reference that the order registered. That outranks the report of any
  * merchant.
  */
-function isSecondOfOwn({ attempts }: LockedOrder, { source, provider, evidence }: UnmatchedPayment): boolean {
-  const isFirst = (one: PaymentAttempt): boolean =>
-    one.registered && one.provider === provider && one.reference === evidence['reference'];
-  return source === 'provider' && attempts.some(isFirst);
+function isSecondOfOwn({ attempts }: LockedOrder, payment: UnmatchedPayment): boolean {
+  const { reference } = payment.evidence;
+  if (payment.source !== 'provider' || typeof reference !== 'string') return false;
+  return attempts.some((one) => one.registered && isSameAttempt(one, { ...namesOf(payment), reference }));
 }
 
 /** Why an unmatched payment cannot be booked on an order. */

@@ -13,6 +13,7 @@ import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { stretched } from '../../support/machine-load';
+import { deliveryOn, recordingChannel } from '../../unit/rabbit/deliveries';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();
@@ -66,6 +67,16 @@ describe('the broker client at bad moments', () => {
     body: Buffer.from('{}'),
     messageId: randomUUID(),
     type: 'x',
+  });
+
+  it('opens no connection once it is closed, whatever a handler that outlives it still wants to answer', async () => {
+    const client = open();
+    await client.close();
+    const delivery = deliveryOn(recordingChannel().channel, { replyTo: 'amq.gen-late' });
+    const answer = client.replies.send(delivery, {});
+    delivery.forget();
+    expect(await answer).toBe(false);
+    expect((client as unknown as { answering: { manager: unknown } }).answering.manager).toBeUndefined();
   });
 
   it('settles every publication that waits for the window if the connection is lost', async () => {
