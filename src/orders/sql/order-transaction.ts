@@ -75,7 +75,9 @@ async function adopt(
   if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
   if (!(await store.holdUnmatched(tx, [adoptable]))) return order;
   const before = closed.get(order.id) ?? [];
-  const rows = [adoptable, ...unownedOf(money, same)];
+  // Not what a provider has told, if only a report names its id: another amount, for example, must stay in sight.
+  const isTold = ({ source }: UnownedMoney): boolean => money.source === 'provider' || source === 'report';
+  const rows = [adoptable, ...unownedOf(money, same).filter(isTold)];
   const isNamed = before.some((one) => isSamePayment(one, { ...money, transactionId: null }));
   if (isNamed && booking.isNew && money.source === 'report') {
     await store.closeUnmatched(tx, [adoptable], [order.id]);

@@ -86,6 +86,27 @@ describe('money that was reported before its order or its attempt existed', () =
     expect(await handlingOf(twice.id)).toEqual(['unknown-order adopted', 'surplus kept']);
   });
 
+  it('stays in sight if a provider told it under another reference, of which an early report names only the id', async () => {
+    const { id } = newOrder();
+    const told = { ...attempt('told early'), reason: 'unknown-order', handling: 'kept', orderId: null } as const;
+    const half = { amount: 1_000n, currency: 'EUR', merchantAccount: null, transactionId: 't-early' };
+    await shop.dataSource.transaction((tx) =>
+      shop.store.keepUnmatched(tx, [{ ...told, ...half, source: 'provider', evidence: {}, now: new Date() }]),
+    );
+    const payment = { orderId: id, ...attempt('made up'), amount: 1_999, currency: 'EUR', transactionId: 't-early' };
+    await shop.markPaid.execute(payment);
+    await shop.place.execute([newOrder({ id })]);
+    await settle(shop, [id]);
+    expect(await attemptsOf(id)).toEqual(['made up PAID']);
+    const rows = await shop.dataSource.query<{ reference: string; handling: string }[]>(
+      `SELECT reference, handling FROM ${SCHEMA}.unmatched_payment WHERE reference IN ('told early', 'made up') ORDER BY 1`,
+    );
+    expect(rows.map(({ reference, handling }) => `${reference} ${handling}`)).toEqual([
+      'made up adopted',
+      'told early kept',
+    ]);
+  });
+
   it('stays where it is if it was paid to another merchant', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
