@@ -317,19 +317,28 @@ class TransportExamination {
 
   /** @param isDeclared whether the exchanges that every instance declares are there */
   async run(isDeclared: boolean): Promise<void> {
-    const { transport, client } = this.deps;
+    const { transport, client, inUse } = this.deps;
     if (transport === 'none') return this.notes.fact('delay transport', 'none');
     if (!isDeclared) return this.notes.skip('delay transport', 'its exchanges are not declared');
-    const asks = asksTheBroker(transport, client.options.urls);
+    // Instances that have switched to the ladder stay on it for a while, whatever the broker has now.
+    const asks = asksTheBroker(transport, client.options.urls) && (transport !== 'auto' || inUse !== 'ladder');
     if (asks) this.exchanges = [client.names.delayed];
     const plugin = asks ? await this.probe(new DelayedExchange(client.names), true) : undefined;
     if (plugin?.type === 'works') return this.archivedPlugin();
     if (plugin && (transport === 'delayed-exchange' || plugin.type === 'unknown')) return this.pluginFinding(plugin);
+    if (plugin && inUse === 'delayed-exchange') return this.lostPlugin();
     this.notes.fact('delay transport', 'ladder');
     const ladder = ladderOf(this.deps);
     this.delivers = ladder.delivery;
     this.exchanges = ladder.exchanges;
     await this.ladder(ladder);
+  }
+
+  private lostPlugin(): void {
+    const seen = 'The broker has lost the delayed-message plugin, which the instances use.';
+    const remedy =
+      'Enable it again on every node, or wait: they switch to the ladder within a minute (docs/runbook.md, "Delayed-message plugin disabled or upgraded").';
+    this.notes.warning('delayed-exchange-missing', seen, remedy);
   }
 
   private archivedPlugin(): void {
@@ -426,6 +435,8 @@ export interface BrokerDependencies {
   /** Id of the database; undefined: unknown. */
   readonly databaseId: string | undefined;
   readonly transport: DelayTransportSetting;
+  /** What the instances have chosen. Undefined: nothing yet, or it is unknown. */
+  readonly inUse: string | undefined;
   readonly ladder: Pick<LadderOptions, 'base' | 'unitMs'>;
   readonly horizonMs: number;
   /** How long a message may take beyond its delay, milliseconds. */

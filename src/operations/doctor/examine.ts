@@ -52,13 +52,13 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
   const notes = new Notes();
   const limits = { ...DOCTOR_LIMITS, ...patient.limits };
   nameOwnSchema(patient.schema);
-  const { databaseId, kinds } = await examineDatabase(patient, limits, notes);
+  const { databaseId, kinds, transport: inUse } = await examineDatabase(patient, limits, notes);
   const { client, transport, ladder, horizonMs } = patient;
   if (!client) {
     notes.skip('the broker', 'none is configured');
     return notes.report;
   }
-  const broker = { client, transport, ladder, horizonMs, databaseId, kinds, probeMs: limits.probeMs };
+  const broker = { client, transport, ladder, horizonMs, databaseId, inUse, kinds, probeMs: limits.probeMs };
   const usable = await new BrokerExamination(broker, notes).run();
   if (usable) await examineManagement(client, { ...usable, managementUrl: patient.managementUrl }, notes);
   else notes.skip('policies, alarms, and listeners', 'no connection to the broker');

@@ -132,6 +132,18 @@ describe('the doctor finds', () => {
       await seen('delayed-exchange-missing', await examine({ DELAY_TRANSPORT: 'delayed-exchange' }));
     });
 
+    it('4. a plugin that the instances use, and that the broker has lost', async () => {
+      const use = (name: string) =>
+        database.dataSource.query(`UPDATE order_timeout.engine_setting SET value = $1 WHERE name = 'delay-transport'`, [
+          name,
+        ]);
+      await use('delayed-exchange');
+      const report = await examine({ DELAY_TRANSPORT: 'auto' });
+      await use('ladder');
+      expect(await seen('delayed-exchange-missing', report)).toContain('lost the delayed-message plugin');
+      expect(report.findings.map(({ id }) => id)).not.toContain('dead-letters-stall');
+    });
+
     it.each([
       ['of wake-ups', names.workQueue('payment.refund'), 'The sweep handles what was in it.'],
       ['of commands, which nothing sends again', names.commands, 'until it is empty'],
