@@ -357,6 +357,7 @@ class TransportExamination {
       if (!(await this.inspection.hasExchange(name))) missing.push(name);
       else await compareExchange(this.notes, this.inspection, { name, ...like });
     }
+    if (missing.includes(ladder.delivery)) this.delivers = undefined;
     if (missing.length > 0) return this.missing(missing);
     const lost: string[] = [];
     for (const { name } of ladder.queues) if (!(await this.inspection.queue(name))) lost.push(name);
