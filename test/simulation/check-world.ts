@@ -69,7 +69,7 @@ export async function checkWorld(
 async function unknownToBank(kernel: Kernel, bank: Bank): Promise<ReadonlySet<string>> {
   const attempts = await kernel.query<{ id: string; reference: string; account: string }>(`
     SELECT order_id AS id, reference, COALESCE(resolved_account, merchant_account) AS account
-      FROM order_timeout.payment_attempt WHERE status = 'OPEN' AND time_expire IS NULL`);
+      FROM order_timeout.payment_attempt WHERE status IN ('OPEN', 'UNKNOWN') AND time_expire IS NULL`);
   const isKnown = (one: { readonly reference: string; readonly account: string }): boolean =>
     bank.intentOf({ reference: one.reference, account: one.account === '' ? bank.defaultAccount : one.account }) !==
     undefined;
