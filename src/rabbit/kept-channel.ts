@@ -128,8 +128,8 @@ export class KeptChannel<C extends Channel> {
   }
 }
 
-/** Of a connection. An instance opens fewer than ten on each, some of them at times. */
-export const LEAST_CHANNELS = 16;
+/** Of a connection. At the start, an instance has up to some 25 on one, because each queue is declared on one more. */
+export const LEAST_CHANNELS = 32;
 
 /** amqplib does not say whose limit it is. */
 function reasonOf(error: unknown): string {

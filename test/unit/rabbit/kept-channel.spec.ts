@@ -70,7 +70,7 @@ describe('a channel that cannot be opened', () => {
   it('is logged with the setting of the broker that allows too few', async () => {
     reason = 'No channels left to allocate';
     await passes(1);
-    expect(said[1]).toBe(`could not be opened, retrying: ${reason}; set channel_max of the broker to 16 or more`);
+    expect(said[1]).toBe(`could not be opened, retrying: ${reason}; set channel_max of the broker to 32 or more`);
   });
 
   it('is logged again for another reason', async () => {
