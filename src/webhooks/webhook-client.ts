@@ -171,10 +171,9 @@ function partsOf(network: string): [string, number] {
 /** The host of an endpoint has an address to which no webhook may go. */
 class WebhookAddressRefusedError extends CodedError {
   constructor(host: string, address: string) {
-    super(
-      'WEBHOOK_ADDRESS_REFUSED',
-      `${host} has the address ${address}, which is not public; if it is yours, set allowPrivateNetwork: true ` +
-        '(link-local and multicast addresses are never allowed)',
-    );
+    const remedy = mayReach(address, true)
+      ? 'which is not public; if it is yours, set allowPrivateNetwork: true'
+      : 'to which no webhook may go, such as one of a metadata service; use another address';
+    super('WEBHOOK_ADDRESS_REFUSED', `${host} has the address ${address}, ${remedy}`);
   }
 }

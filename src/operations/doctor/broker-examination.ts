@@ -329,7 +329,6 @@ class TransportExamination {
     if (plugin && inUse === 'delayed-exchange') return this.lostPlugin();
     this.notes.fact('delay transport', 'ladder');
     const ladder = ladderOf(this.deps);
-    this.delivers = ladder.delivery;
     this.exchanges = ladder.exchanges;
     await this.ladder(ladder);
   }
@@ -357,11 +356,11 @@ class TransportExamination {
       if (!(await this.inspection.hasExchange(name))) missing.push(name);
       else await compareExchange(this.notes, this.inspection, { name, ...like });
     }
-    if (missing.includes(ladder.delivery)) this.delivers = undefined;
     if (missing.length > 0) return this.missing(missing);
     const lost: string[] = [];
     for (const { name } of ladder.queues) if (!(await this.inspection.queue(name))) lost.push(name);
     if (lost.length > 0) return this.lost(lost);
+    this.delivers = ladder.delivery;
     if (!isProbeable(ladder)) return this.notes.skip('a message through the ladder', 'one unit is longer than 10 s');
     const result = await this.probe(ladder, false);
     if (result.type !== 'works') this.pathFinding(result);

@@ -117,7 +117,10 @@ export class NoteUnmatchedMoney {
         left,
         claims: taken.map((names) => ({ ...names, orderId: order.id })),
         kept: [
-          ...[...taken, ...disputed].map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
+          ...[...taken, ...disputed].map(({ secondOf, ...names }) => ({
+            ...{ ...names, ...why, reason: 'attempt-mismatch' as const },
+            evidence: secondOf === undefined ? {} : { reference: secondOf },
+          })),
           // Told again only if what was settled was another amount, or a mere report.
           ...settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' as const })),
           ...anyones.map((names) => ({ ...names, ...why, orderId: null, reason: 'unknown-order' as const })),
