@@ -43,7 +43,7 @@ export interface Intent {
   /** Whether a buyer has looked at it. */
   isScanned: boolean;
   closedAt?: number;
-  readonly takesSeveral: boolean;
+  takesSeveral: boolean;
 }
 
 /** A payment link, as the shop has it from the bank. */

@@ -40,8 +40,12 @@ export class Bank {
   readonly debits: Debit[] = [];
   readonly intents = new Map<string, Intent>();
   isCalm = false;
+  /** Calls about this fail, as if it were not there. */
+  away: RegExp | undefined;
   /** What it is about to do or to tell. */
   busy = 0;
+  /** How long the answer to a refund takes, which comes back meanwhile; 0: it does as others do. */
+  slowMs = 0;
   private ids = 0;
 
   constructor(
@@ -86,20 +90,25 @@ export class Bank {
     return this.traits.accounts[0] ?? null;
   }
 
+  get accounts(): readonly string[] {
+    return this.traits.accounts;
+  }
+
   /** One of the merchant's accounts. */
   drawAccount(): string | null {
     return this.random.oneOf(this.traits.accounts) ?? null;
   }
 
   /** The buyer pays. Undefined: the bank refuses. */
-  pay(link: Link, amount: bigint, currency = CURRENCY): BankPayment | undefined {
+  pay(link: Link, amount: bigint, currency = CURRENCY, isQuiet = false): BankPayment | undefined {
     const intent = this.intentOf(link);
     const held = this.paymentsOf(link);
     if (!intent || !this.takes(intent) || (held.length > 0 && !intent.takesSeveral)) return undefined;
-    return this.take(link, intent, amount, currency);
+    return this.take(link, intent, amount, currency, isQuiet);
   }
 
-  private take(link: Link, intent: Intent, amount: bigint, currency: string): BankPayment {
+  /** @param isQuiet for now, it tells nobody */
+  private take(link: Link, intent: Intent, amount: bigint, currency: string, isQuiet = false): BankPayment {
     intent.isScanned = true;
     const transactionId = `T${++this.ids}`;
     const payment = {
@@ -113,7 +122,7 @@ export class Bank {
     };
     this.payments.push(payment);
     this.kernel.say(`the buyer pays ${amount} ${currency} for ${nameOf(link)} (${transactionId})`);
-    this.begin(this.tellOf(intent, transactionId));
+    if (!isQuiet) this.begin(this.tellOf(intent, transactionId));
     if (this.random.chance(this.traits.disputing)) this.begin(this.dispute(payment));
     return payment;
   }
@@ -152,6 +161,19 @@ export class Bank {
   private async takeLate(link: Link, intent: Intent): Promise<void> {
     await this.kernel.sleep(this.random.between(0, TARDY_MS / 2));
     if (this.paymentsOf(link).length === 0) this.take(link, intent, intent.amount, CURRENCY);
+  }
+
+  /** What a buyer had begun before the close comes now. */
+  receive(link: Link, amount: bigint, type: News['type']): void {
+    const intent = this.intentOf(link);
+    if (!intent || this.paymentsOf(link).length > 0) return;
+    this.announce(this.take(link, intent, amount, CURRENCY, true), type);
+  }
+
+  /** Tells of it now, if it has not yet. */
+  announce(payment: BankPayment, type: News['type'] = 'PAID'): void {
+    const { transactionId } = payment;
+    this.begin(this.tell({ type, transactionId }, () => (payment.isTold = true)));
   }
 
   /** A person sends a payment back, outside of the service. Undefined: it is not there, or there is more than one. */
@@ -227,12 +249,20 @@ export class Bank {
   private async call<T>(what: string, work: () => T): Promise<T> {
     const fate = this.isCalm ? 1 : this.random.next();
     await this.kernel.turn(`bank: ${what}`);
-    if (fate < this.traits.failing) throw new Error('the bank is not there');
+    if (fate < this.traits.failing || this.away?.test(what) === true) throw new Error('the bank is not there');
     const answer = work();
     this.kernel.say(`bank: ${what} is ${jsonOf(answer)}`);
+    if (what.startsWith('refund') && this.slowMs > 0) await this.hesitate();
     await this.kernel.turn(`bank: answers the ${what}`);
     if (fate < this.traits.failing + this.traits.losing) throw new Error('the answer of the bank is lost');
     return answer;
+  }
+
+  /** Once, and not as late as what instances wait for. */
+  private async hesitate(): Promise<void> {
+    const ms = this.slowMs;
+    this.slowMs = 0;
+    await acting.exit(() => this.kernel.sleep(ms));
   }
 
   private query(link: Link): Awaited<ReturnType<PaymentProvider['query']>> {
@@ -302,16 +332,17 @@ export class Bank {
     }
     refund.status = 'REFUNDED';
     payment.refunded += refund.amount;
+    if (this.slowMs > 0) return acting.exit(() => this.begin(this.return(payment, refund, this.slowMs / 3)));
     // The bank goes on if whoever asked dies.
     if (!this.isCalm && this.random.chance(this.traits.returning))
       acting.exit(() => this.begin(this.return(payment, refund)));
   }
 
   /** The account of the buyer does not exist any more. */
-  private async return(payment: BankPayment, refund: BankRefund): Promise<void> {
+  private async return(payment: BankPayment, refund: BankRefund, afterMs?: number): Promise<void> {
     // At times at once, before whoever asked has stored its answer.
-    await this.kernel.sleep(this.random.pick([1, 0], [2, this.random.between(SECOND, 60 * SECOND)]));
-    if (this.isCalm) return;
+    await this.kernel.sleep(afterMs ?? this.random.pick([1, 0], [2, this.random.between(SECOND, 60 * SECOND)]));
+    if (this.isCalm && afterMs === undefined) return;
     refund.status = 'REJECTED';
     payment.refunded -= refund.amount;
     this.kernel.say(`a refund of ${refund.amount} of ${nameOf(payment)} (${payment.transactionId}) comes back`);
@@ -371,7 +402,7 @@ export class Bank {
   }
 
   /** Again and again, until somebody has taken it, at times twice. */
-  private async tell(news: News, taken = (): void => undefined): Promise<void> {
+  private async tell(news: News, taken = (): unknown => undefined): Promise<void> {
     const body = Buffer.from(JSON.stringify(news));
     for (let copies = this.random.pick([6, 1], [2, 2]); copies > 0; copies--) {
       for (let waitMs = this.random.pick([3, 0], [1, SECOND], [1, 20 * SECOND]); ; waitMs = 30 * SECOND) {

@@ -43,6 +43,9 @@ export async function orderProblems(
         `${SHORT} UNION ALL ${PARKED} UNION ALL ${UNADOPTED} UNION ALL ${EARLY} UNION ALL ${PHANTOM}`,
       )
     ).map(({ says }) => says),
+    ...(await kernel.query<{ id: string; other: string; says: string }>(SHARED))
+      .filter(({ id, other }) => !stage.touched.has(id) && !stage.touched.has(other))
+      .map(({ says }) => says),
     ...(await kernel.query<{ id: string; says: string }>(UNCERTAIN))
       .filter(({ id }) => !stage.touched.has(id))
       .map(({ says }) => says),
@@ -108,7 +111,7 @@ function wholePayments(id: string, bank: Bank): BankPayment[] {
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
 function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank, now: number): string[] {
   // What only a shop says may be wrong.
-  const isPaid = status === 'PAID' && bank.payments.some((one) => one.orderId === id && one.refunded === 0n);
+  const isPaid = status === 'PAID' && wholePayments(id, bank).some(({ refunded }) => refunded === 0n);
   if (!isPaid && !ENDED_UNPAID.includes(status)) return [];
   const registered = [...bank.intents.values()].filter((intent) => intent.orderId === id && intent.isRegistered);
   const unused = registered.filter((intent) => bank.paymentsOf(intent).length === 0);
@@ -210,6 +213,19 @@ const UNCERTAIN = `
 const PHANTOM = `
   SELECT order_id || ' has ' || reference || ' beside the payment that it is' FROM order_timeout.payment_attempt
    WHERE reference LIKE 'book-%'`;
+
+/** Claims to a payment that another order has for certain, and needs; and orders that share one, of which nobody reads. */
+const SHARED = `
+  SELECT c.order_id AS id, a.order_id AS other, c.order_id || ' has ' || a.transaction_id || ', too, which is of ' || a.order_id AS says
+    FROM order_timeout.payment_attempt a JOIN order_timeout.orders o ON o.id = a.order_id AND o.status = 'PAID'
+    JOIN order_timeout.payment_attempt c ON c.provider = a.provider AND c.transaction_id = a.transaction_id
+         AND c.order_id <> a.order_id AND (c.merchant_account = a.merchant_account OR '' IN (c.merchant_account, a.merchant_account))
+   WHERE a.status = 'PAID' AND c.status = 'PAID'
+         AND (a.registered AND a.paid_source = 'provider' AND NOT c.registered AND c.paid_source = 'report'
+              AND NOT EXISTS (SELECT FROM order_timeout.payment_attempt b
+                               WHERE b.order_id = a.order_id AND b.status = 'PAID' AND b.reference <> a.reference)
+              OR NOT EXISTS (SELECT FROM order_timeout.unmatched_payment p
+                              WHERE p.reason = 'attempt-mismatch' AND p.order_id IN (a.order_id, c.order_id)))`;
 
 interface DeniedFacts {
   readonly id: string;

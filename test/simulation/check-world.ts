@@ -11,6 +11,7 @@ import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { type PastFacts, pastFacts, recordsOf } from './past';
 import { type Stage } from './stage';
+import { RARE_PIECES, RARE_SKU } from './stories';
 
 interface OrderTraits {
   readonly id: string;
@@ -43,6 +44,9 @@ export async function checkWorld(
   );
   return [
     ...endlessProblems(orders, timeouts, await unknownToBank(kernel, bank)),
+    ...timeouts
+      .filter(({ key, state }) => state === 'parked' && stage.done.has(key))
+      .map(({ key, says }) => `${key} waits for a person, who has settled its money: ${says}`),
     ...placingProblems(stage, [...orders, ...past.gone]),
     ...(await toldProblems(kernel, stage)),
     ...(await recordProblems(kernel, stage, past, events)),
@@ -146,7 +150,10 @@ async function recordProblems(
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
     ...placed.flatMap(({ id, history }) => (events ? eventProblems(id, history, ofOrder(id, events)) : [])),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
-    ...stockProblems(await records.stock(), () => stage.habits.stock, [...placed, ...gone]),
+    ...stockProblems(await records.stock(), (sku) => (sku === RARE_SKU ? RARE_PIECES : stage.habits.stock), [
+      ...placed,
+      ...gone,
+    ]),
   ];
 }
 

@@ -12,6 +12,41 @@ export const MANY = 20;
 /** Of worlds, the share that has one of what came later. */
 const RARE = 0.15;
 
+/** Of worlds, the share that has a story. */
+const TOLD = 0.06;
+
+/** What happens in a story, which is told in stories.ts. */
+export const STORIES = [
+  'settledBefore',
+  'settledReport',
+  'oldMoney',
+  'refundedPart',
+  'takenTwice',
+  'claimedFirst',
+  'claimedTwice',
+  'late',
+  'rush',
+  'handedOverLate',
+  'halves',
+  'paidBefore',
+  'otherName',
+  'twoAccounts',
+  'returnedAtOnce',
+  'afterADay',
+  'withoutRight',
+  'goesOn',
+  'stranger',
+  'lastMoment',
+  'steady',
+] as const;
+
+export type StoryName = (typeof STORIES)[number];
+
+/** Undefined: the world has none, as most. */
+export function drawStory(random: Random): StoryName | undefined {
+  return random.chance(TOLD) ? random.oneOf(STORIES) : undefined;
+}
+
 /** How the people of one world behave. */
 export interface Habits {
   /** Pieces of the only SKU. */

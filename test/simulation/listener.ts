@@ -5,8 +5,8 @@ import { OnOrder, OnOrderInTransaction, type OrderEvent } from '../../src';
 /** What listeners of the host have heard in this world, as "order version". At least once each. */
 export const delivered = new Set<string>();
 
-/** How often the host's code fails, of 1. */
-export const host = { failing: 0 };
+/** How often the host's code fails, of 1, and whether what runs in transactions does for now. */
+export const host = { failing: 0, refuses: false };
 
 /** A table of the host, which has what the orders have: exactly once each. */
 export const HEARD = 'CREATE TABLE sim.heard (order_id text, version int, type text)';
@@ -23,7 +23,7 @@ export class Listener {
       rows.map(([, , type]) => type),
     ]);
     if (Math.random() < host.failing) await tx.query('SELECT 1 / 0').catch(() => undefined);
-    if (Math.random() < host.failing) throw new Error('the host fails');
+    if (host.refuses || Math.random() < host.failing) throw new Error('the host fails');
   }
 
   /** Not of what is paid: then nothing comes between what the other one spoils and COMMIT. */

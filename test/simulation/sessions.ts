@@ -62,6 +62,8 @@ export class Sessions {
   conflicts = 0;
   /** Where PostgreSQL has found locks in a circle. */
   readonly deadlocks: string[] = [];
+  /** What only a constraint has kept out of a table. */
+  readonly violations: string[] = [];
   /** Of each statement of an instance, before it is sent. */
   fateOf: (text: string) => Fate = () => undefined;
   private readonly all = new Map<Client, Session>();
@@ -300,6 +302,7 @@ export class Sessions {
 
   private note(error: Error & { readonly code?: string }, label: string): void {
     if (error.code === '40001' || error.code === '40P01') this.conflicts += 1;
+    if (error.code === '23514') this.violations.push(error.message);
     if (error.message === 'deadlock detected' && !NAMES.test(label)) this.deadlocks.push(`a deadlock: ${label}`);
   }
 

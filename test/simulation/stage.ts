@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
 import { type BankPayment } from './bank-books';
 import { type Transfer } from './clerk';
-import { drawHabits, type Habits } from './habits';
+import { drawHabits, drawStory, type Habits, type StoryName } from './habits';
 import { type Instance } from './instance';
 import { jsonOf, type Kernel } from './kernel';
 import { type Swarm } from './swarm';
@@ -44,9 +44,12 @@ export class Stage {
   readonly handedOver: { readonly orderId: string; readonly reference: string; readonly began: number }[] = [];
   /** What nobody has canceled but a host, whose call has failed. */
   readonly uncanceled = new Set<string>();
+  /** Orders of which nothing is left to a person. */
+  readonly done = new Set<string>();
   /** What a host has taken back before it was committed. */
   readonly unplaced = new Set<string>();
   readonly habits: Habits;
+  readonly story: StoryName | undefined;
   /** Rows that an operator has settled, with the payment that was wired back for it. */
   readonly settled: { readonly id: string; readonly wired: BankPayment | undefined }[] = [];
   /** What the statement of account of a bank without an adapter lists. */
@@ -71,6 +74,7 @@ export class Stage {
   ) {
     this.director = { name: '', random, followers: 0 };
     this.habits = drawHabits(random, swarm, new Random(seedOf(`${seed} apart`)));
+    this.story = drawStory(new Random(seedOf(`${seed} fable`)));
   }
 
   /** Everybody draws alone, so that the others do the same without him. */

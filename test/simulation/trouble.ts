@@ -24,6 +24,9 @@ interface Refusal {
 
 const WRITES = /\b(?:INSERT INTO|UPDATE \w|DELETE FROM)/;
 
+/** Of orders that are there. */
+const HISTORY = /^(?!\s*WITH new_order)[^]*\bINSERT INTO \S*order_history/;
+
 /** States of a server in which it answers, but refuses some of the work. */
 const REFUSALS: readonly Refusal[] = [
   { code: '28P01', of: new RegExp(`^${CONNECT}$`) },
@@ -84,6 +87,13 @@ export class Trouble {
     if (this.refusal?.of.test(CONNECT)) kernel.sessions.cut(() => random.chance(0.5));
     kernel.say(`for ${ms} ms, PostgreSQL refuses ${String(this.refusal?.of)} with ${this.refusal?.code}`);
     await kernel.sleep(ms);
+    this.refusal = undefined;
+  }
+
+  /** The user lacks the right to write one of the tables. */
+  async withhold(): Promise<void> {
+    this.refusal = { code: '42501', of: HISTORY };
+    await this.kernel.sleep(400 * SECOND);
     this.refusal = undefined;
   }
 

@@ -13,6 +13,8 @@ import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
 import { drawSize, type Size } from './size';
 import { Stage } from './stage';
+import { steadyProblems } from './steady';
+import { Stories } from './stories';
 import { Swarm } from './swarm';
 import { Trouble } from './trouble';
 
@@ -123,12 +125,24 @@ class World {
     const least = this.knowing < 1 ? 2 : 1;
     for (let count = Math.max(random.pick(...size.instances), least); count > 0; count--) this.start();
     await this.untilSomebodyAnswers();
-    await this.act(() => people.send());
-    const problems = await this.check();
+    await this.act(() => {
+      people.send();
+      new Stories(this.stage, this.bank).send();
+    });
+    const problems = [...(await this.check()), ...(await this.steady())];
     if (problems.length > 0 || !random.chance(size.again)) return problems;
     await this.letDaysPass();
     await this.act(() => people.sendAgain());
     return this.check();
+  }
+
+  /** Once more without trouble, but for that of the broker. */
+  private async steady(): Promise<readonly string[]> {
+    const { kernel, stage, broker } = this;
+    if (stage.story !== 'steady') return [];
+    const problems = await steadyProblems(kernel, stage, broker);
+    await this.calmDown();
+    return [...problems, ...(await this.check())];
   }
 
   end(): void {
@@ -144,9 +158,11 @@ class World {
     this.bank.isCalm = false;
     this.trouble.begin(stage.habits.failing);
     send();
+    if (stage.story === 'stranger') this.start(true, 0);
     if (this.isBreaking) stage.send(() => this.breakThings());
     if (this.isStriking) stage.send(() => this.strike());
-    if (this.isAsleep) await this.sleepForADay();
+    if (stage.story === 'withoutRight') stage.send(() => this.trouble.withhold());
+    if (this.isAsleep || stage.story === 'afterADay') await this.sleepForADay();
     // What breaks for long is over before the world is calm.
     while (kernel.time.now < untilMs || this.trouble.lasts) {
       if (kernel.time.now >= untilMs) kernel.delay(MINUTE, MINUTE / 2);
@@ -166,9 +182,10 @@ class World {
     for (const instance of stage.instances) instance.crash();
     await kernel.run(kernel.time.now + 26 * HOUR);
     for (const instance of stage.instances) instance.crash();
-    kernel.delay(this.lateMs);
+    const isAway = this.bank.away !== undefined;
+    kernel.delay(isAway ? 0 : this.lateMs);
     this.start(false);
-    await kernel.run(kernel.time.now + ACTIVE_MS);
+    await kernel.run(kernel.time.now + (isAway ? 3 : 1) * ACTIVE_MS);
   }
 
   private async check(): Promise<string[]> {
@@ -178,6 +195,7 @@ class World {
     const problems = [
       ...stage.mishaps,
       ...(await checkWorld(kernel, stage, bank, events, listed)),
+      ...kernel.sessions.violations,
       ...(stage.hasHost ? [] : kernel.sessions.deadlocks),
     ];
     if (problems.length > 0) await this.tellTables();
@@ -205,10 +223,11 @@ class World {
     const { kernel, stage } = this;
     kernel.say('the world calms down');
     this.bank.isCalm = true;
+    this.bank.away = undefined;
     this.trouble.end();
     kernel.delay(2 * MINUTE, MINUTE);
     for (const { actor } of stage.instances) actor.stalledUntil = 0;
-    for (const instance of stage.instances) if (!instance.knowsBank) instance.crash();
+    for (const instance of stage.instances) if (!instance.knowsBank && stage.story !== 'stranger') instance.crash();
     if (!stage.instances.some(({ actor }) => actor.isAlive)) this.start(false);
     const began = kernel.time.now;
     let untilMs = began + CALM_MS;
@@ -256,9 +275,9 @@ class World {
   }
 
   /** @param mayDiffer from the others in its settings, as during a deployment */
-  private start(mayDiffer = true): void {
+  private start(mayDiffer = true, knowing = this.knowing): void {
     const { random, kernel } = this;
-    const knowsBank = !mayDiffer || random.chance(this.knowing);
+    const knowsBank = !mayDiffer || random.chance(knowing);
     const skewMs = this.isSkewed && random.chance(0.5) ? random.between(-10 * MINUTE, 10 * MINUTE) : 0;
     const instance = new Instance(kernel, this.broker, `instance-${++this.started}`, knowsBank, skewMs);
     this.stage.instances.push(instance);

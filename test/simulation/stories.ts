@@ -1,0 +1,423 @@
+import { type EntityManager } from 'typeorm';
+import { type INestApplicationContext } from '@nestjs/common';
+import { Inventory, type NewAttempt, type NewOrder, Orders, type ReportedPayment } from '../../src';
+import { Database } from '../../src/database';
+import { type UnmatchedPayment } from '../../src/public/orders';
+import { type Bank } from './bank';
+import { type BankPayment, type Expiry, type Link } from './bank-books';
+import { CURRENCY, PRICE } from './habits';
+import { host } from './listener';
+import { type Stage } from './stage';
+
+/** Money that came so long before an order is not for it. */
+const LONG_MS = 16 * 60_000;
+
+/** Goods that only stories have. */
+export const RARE_SKU = 'S';
+
+export const RARE_PIECES = 1;
+
+const LINES: NewOrder['lines'] = [{ sku: RARE_SKU, quantity: 1, unitAmount: PRICE }];
+
+/**
+ * What costs money only if several rare things follow each other: told in this order, beside everything else that happens in
+ * the world. Their orders are `s1` to `s4`.
+ */
+export class Stories {
+  constructor(
+    private readonly stage: Stage,
+    private readonly bank: Bank,
+  ) {}
+
+  send(): void {
+    const { story } = this.stage;
+    if (story !== undefined && story !== 'steady') this.stage.send(() => this[story]());
+  }
+
+  /** A payment of a reference that nobody has registered is paid back. Then, its order registers it. */
+  private async settledBefore(): Promise<void> {
+    const link = this.link('s1-r1');
+    if (!(await this.place('s1'))) return;
+    await this.extend('s1');
+    this.bank.open(link, 's1', PRICE, false);
+    const payment = this.bank.pay(link, PRICE);
+    const row = payment && (await this.find(payment, ['unknown-order']));
+    if (!row || !(await this.settle(row, payment))) return;
+    await this.stage.pause(0, 4);
+    if (!(await this.register('s1', link))) return;
+    const intent = this.bank.intentOf(link);
+    if (intent) intent.isRegistered = true;
+    this.stage.done.add('s1');
+  }
+
+  /** A report is settled, because the bank has no such payment. Then, the buyer pays. */
+  private async settledReport(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    if (!link) return;
+    await this.report('s1', { reference: link.reference, amount: PRICE / 2n });
+    const row = await this.find({ ...link, transactionId: link.reference }, ['amount-mismatch']);
+    if (!row || bank.has(link, undefined)) return;
+    stage.touched.add('s1');
+    await stage.ask('a person settles a report', (orders) =>
+      orders.unmatched.settle({ id: row.id, reason: 'there is no such payment' }),
+    );
+    bank.pay(link, PRICE);
+  }
+
+  /** An order registers a reference under which money came long before it, and a person closes it. */
+  private async oldMoney(): Promise<void> {
+    const { stage, bank } = this;
+    const link = this.link('s1-r1');
+    bank.open(link, 's1', PRICE, false);
+    const payment = bank.pay(link, PRICE);
+    if (!payment || !(await this.find(payment, ['unknown-order']))) return;
+    await stage.kernel.sleep(LONG_MS);
+    if (!(await this.place('s1')) || !(await this.register('s1', link))) return;
+    stage.touched.add('s1');
+    const close = { orderId: 's1', reason: 'asked', attemptsAreClosed: true };
+    const result = await stage.ask('a person closes s1', (orders) => orders.close(close));
+    // Another person may have settled it meanwhile.
+    const waits = payment.isWired !== true;
+    if (waits && result?.outcome === 'closed') stage.mishaps.push(`s1 was closed while ${payment.transactionId} waits`);
+  }
+
+  /** A part of the price goes back, and is reported again. */
+  private async refundedPart(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    const part = link && bank.pay(link, PRICE / 2n);
+    if (!part || !(await this.find(part, ['amount-mismatch']))) return;
+    stage.touched.add('s1');
+    const refund = { orderId: 's1', provider: bank.name, reference: link.reference, reason: 'the buyer asked' };
+    await stage.ask('a person refunds a part of s1', (orders) => orders.refund(refund));
+    await stage.pause(0, 4);
+    await this.report('s1', part);
+  }
+
+  /** A shop claims what another order has, and a person believes it. */
+  private async takenTwice(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    if (!link || !(await this.place('s2'))) return;
+    await this.extend('s2');
+    const payment = bank.pay(link, PRICE);
+    if (!payment) return;
+    await stage.pause(1, 20);
+    await this.report(stage.random.pick([1, 's2'], [1, 'nobody']), this.named(payment));
+    const row = await this.find(payment, ['attempt-mismatch', 'unknown-order']);
+    if (!row) return;
+    const assignment = { id: row.id, orderId: 's2', reason: 'the shop says so' };
+    const isKnown = payment.isTold && !stage.touched.has('s1');
+    stage.touched.add('s1').add('s2');
+    const result = await stage.ask('a person assigns it to s2', (orders) => orders.unmatched.assign(assignment));
+    if (isKnown && result?.outcome === 'assigned') stage.mishaps.push(`${payment.reference} of s1 was assigned to s2`);
+  }
+
+  /** Before the bank says a word, a shop claims a payment for another order. */
+  private async claimedFirst(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    if (!link || !(await this.place('s2'))) return;
+    const payment = bank.pay(link, PRICE, CURRENCY, true);
+    if (!payment) return;
+    await this.report('s2', { ...payment, reference: 'made-up-s' });
+    await stage.pause(0, 10);
+    bank.announce(payment);
+  }
+
+  /** A shop claims a payment for two orders, at once. */
+  private async claimedTwice(): Promise<void> {
+    const { stage, bank } = this;
+    const link = this.link('s0');
+    if (!(await this.place('s1')) || !(await this.place('s2'))) return;
+    bank.open(link, 's1', PRICE, false);
+    const payment = bank.pay(link, PRICE, CURRENCY, stage.random.chance(0.5));
+    if (!payment) return;
+    const isSame = stage.random.chance(0.5);
+    for (const id of ['s1', 's2'])
+      stage.send(() => this.report(id, { ...payment, reference: isSame ? payment.transactionId : `made-up-${id}` }));
+    await stage.pause(2, 20);
+    bank.announce(payment);
+  }
+
+  /** When its goods are sold to somebody else, the buyer of an order that has ended pays, more or less than its price. */
+  private async late(): Promise<void> {
+    const { stage, bank } = this;
+    const { random } = stage;
+    const isScarce = random.chance(0.6);
+    await this.deliver();
+    const link = await this.offer('s1', isScarce ? LINES : [], false);
+    if (!link || !(await this.reaches('s1', 'CLOSED'))) return;
+    if (isScarce && !(await this.place('s2', LINES))) return;
+    if (isScarce) await this.report('s2', { reference: 's2-cash', provider: 'cash', amount: PRICE });
+    await stage.pause(0, random.pick([1, 4], [1, 240]));
+    bank.receive(link, random.pick([1, PRICE], [1, 2n * PRICE]), random.chance(0.5) ? 'STATUS_CHANGED' : 'PAID');
+  }
+
+  /** Everybody wants the last piece, at once. */
+  private async rush(): Promise<void> {
+    const { stage } = this;
+    await this.deliver();
+    for (const id of ['s1', 's2', 's3', 's4']) stage.send(() => this.placeInOwn(id));
+  }
+
+  /** What is offered to the buyer only when the order is being closed. */
+  private async handedOverLate(): Promise<void> {
+    const { stage, bank } = this;
+    const link = this.link('s1-r1');
+    if (!(await this.place('s1'))) return;
+    const now = (): number => stage.kernel.time.now;
+    const until = (): Expiry => ({ timeExpire: new Date(Math.floor(now()) + 90_000) });
+    if (!(await this.register('s1', link, { handedOver: false, ...until() }))) return;
+    if (!(await this.reaches('s1', 'CLOSING'))) return;
+    const began = now();
+    const expires = until();
+    if (!(await this.register('s1', link, { handedOver: true, ...expires }))) return;
+    stage.handedOver.push({ orderId: 's1', reference: link.reference, began });
+    bank.open(link, 's1', PRICE, true, expires);
+  }
+
+  /** The shop says that all has come, the bank that half of it has. Then comes the rest. */
+  private async halves(): Promise<void> {
+    const { stage, bank } = this;
+    const first = await this.offer('s1');
+    const second = first && this.link('s1-r2');
+    if (!second || !(await this.register('s1', second))) return;
+    bank.open(second, 's1', PRICE, true);
+    await this.report('s1', { reference: first.reference, amount: PRICE });
+    const part = bank.pay(first, PRICE / 2n, CURRENCY, true);
+    if (part) bank.announce(part);
+    await stage.pause(0, 60);
+    const rest = bank.pay(second, PRICE / 2n, CURRENCY, true);
+    if (rest) bank.announce(rest);
+  }
+
+  /** The shop has the money of an order without a deadline, and says so, before it places the order. */
+  private async paidBefore(): Promise<void> {
+    const { stage, bank } = this;
+    const link = this.link('s1-e');
+    bank.open(link, 's1', PRICE, false);
+    const payment = bank.pay(link, PRICE);
+    if (!payment || !(await this.find(payment, ['unknown-order']))) return;
+    await this.report('s1', payment);
+    await stage.pause(0, 4);
+    await this.place('s1', [], false);
+  }
+
+  /** A shop reports a payment by its id alone, and then the bank tells of it under its reference. */
+  private async otherName(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    const payment = link && bank.pay(link, PRICE, CURRENCY, true);
+    if (!payment) return;
+    await this.report('s1', { ...payment, reference: payment.transactionId });
+    await stage.pause(0, 10);
+    bank.announce(payment);
+  }
+
+  /** One reference at two accounts of the merchant. The buyer pays one of them, and the bank does not say so. */
+  private async twoAccounts(): Promise<void> {
+    const { bank } = this;
+    const reference = 's1-r1';
+    const links = bank.accounts.map((account) => ({ reference, account }));
+    if (!(await this.place('s1'))) return;
+    for (const link of links) {
+      const expires = bank.drawExpiry(this.stage.random);
+      if (!(await this.register('s1', link, expires))) return;
+      bank.open(link, 's1', PRICE, true, expires);
+    }
+    const link = this.stage.random.oneOf(links);
+    if (link) bank.pay(link, PRICE, CURRENCY, true);
+  }
+
+  /** A refund comes back, and the bank tells that before it answers whoever has asked for it. */
+  private async returnedAtOnce(): Promise<void> {
+    const { stage, bank } = this;
+    const link = await this.offer('s1');
+    const part = link && bank.pay(link, PRICE / 2n);
+    if (!part || !(await this.find(part, ['amount-mismatch']))) return;
+    bank.slowMs = 3_000;
+    stage.touched.add('s1');
+    const refund = { orderId: 's1', provider: bank.name, reference: link.reference, reason: 'the buyer asked' };
+    await stage.ask('a person refunds a part of s1', (orders) => orders.refund(refund));
+  }
+
+  /** The bank does not answer after a day without an instance, in which the deadline was. */
+  private async afterADay(): Promise<void> {
+    const link = await this.offer('s1');
+    if (link) this.bank.away = /s1-r1/;
+  }
+
+  /** PostgreSQL lets no order change its state; see trouble.ts. */
+  private async withoutRight(): Promise<void> {
+    await this.offer('s1', [], false);
+  }
+
+  /** A host catches that its code has failed, and commits what was there before. */
+  private async goesOn(): Promise<void> {
+    const { stage } = this;
+    const order = this.draft('s1', [], true);
+    const work = async (orders: Orders, tx: EntityManager): Promise<void> => {
+      await orders.place(order, { tx });
+      host.refuses = true;
+      stage.uncanceled.add('s1');
+      const result = await orders.cancel({ orderId: 's1' }, { tx }).catch(() => undefined);
+      if (result) stage.uncanceled.delete('s1');
+      host.refuses = false;
+    };
+    await stage.kernel.turn('a host places and cancels s1');
+    await stage.someone
+      ?.request((app) => app.get(Database).dataSource.transaction((tx) => work(app.get(Orders), tx)))
+      .catch(({ message }: Error) => {
+        stage.kernel.say(`a host has failed: ${message}`);
+        // It has awaited all.
+        if (message.includes('a call still runs')) stage.mishaps.push(`s1 was not placed: ${message}`);
+      });
+    host.refuses = false;
+    await this.place('s1');
+  }
+
+  /** Orders are canceled in the moment in which their attempts are registered. */
+  private async lastMoment(): Promise<void> {
+    const { stage, bank } = this;
+    for (const id of ['s1', 's2', 's3', 's4']) {
+      if (!(await this.place(id))) continue;
+      stage.send(async () => {
+        const canceled = await stage.ask(`the buyer cancels ${id}`, (orders) => orders.cancel({ orderId: id }));
+        if (canceled?.outcome === 'cancelled') stage.canceled.add(id);
+      });
+      stage.send(async () => {
+        const link = this.link(`${id}-r1`);
+        const expires = bank.drawExpiry(stage.random);
+        if (await this.register(id, link, expires)) bank.open(link, id, PRICE, true, expires);
+      });
+      await stage.pause(1, 4);
+    }
+  }
+
+  /** Long after the end of an order, a payment comes that an instance without the bank hears of, too. */
+  private async stranger(): Promise<void> {
+    const link = await this.offer('s1', [], false);
+    if (!link || !(await this.reaches('s1', 'CLOSED'))) return;
+    await this.stage.pause(600, 900);
+    this.bank.receive(link, PRICE, 'STATUS_CHANGED');
+  }
+
+  private link(reference: string): Link {
+    return { reference, account: this.bank.defaultAccount };
+  }
+
+  private named({ reference, transactionId, ...payment }: BankPayment): BankPayment {
+    const name = this.stage.random.pick([1, reference], [1, transactionId]);
+    return { ...payment, transactionId, reference: name };
+  }
+
+  private async place(id: string, lines: NewOrder['lines'] = [], autoClose = true): Promise<boolean> {
+    const order = this.draft(id, lines, autoClose);
+    const placed = await this.stage.ask(`the shop places ${id}`, (orders) => orders.place(order));
+    if (!placed || placed.outcome === 'rejected') return false;
+    this.stage.lines.set(id, lines ?? []);
+    return true;
+  }
+
+  private draft(id: string, lines: NewOrder['lines'], autoClose: boolean): NewOrder {
+    return { id, merchantId: 'default', amount: PRICE, currency: CURRENCY, lines, autoClose };
+  }
+
+  /** In a transaction of a host, which does not wait for others. Then the shop asks what has become of it. */
+  private async placeInOwn(id: string): Promise<void> {
+    const { stage } = this;
+    const order = this.draft(id, LINES, true);
+    await stage.kernel.turn(`a host places ${id}`);
+    await stage.someone
+      ?.request((app) => app.get(Database).dataSource.transaction((tx) => app.get(Orders).place(order, { tx })))
+      .catch((error: unknown) => stage.kernel.say(`a host has not placed ${id}: ${(error as Error).message}`));
+    await this.place(id, LINES);
+  }
+
+  private async offer(id: string, lines: NewOrder['lines'] = [], isLong = true): Promise<Link | undefined> {
+    const link = this.link(`${id}-r1`);
+    if (!(await this.place(id, lines))) return undefined;
+    if (isLong) await this.extend(id);
+    const expires = this.bank.drawExpiry(this.stage.random);
+    if (!(await this.register(id, link, expires))) return undefined;
+    this.bank.open(link, id, PRICE, true, expires);
+    return link;
+  }
+
+  private async extend(orderId: string): Promise<void> {
+    await this.stage.ask(`the shop extends ${orderId}`, (orders) => orders.extendDeadline({ orderId, byMs: 60_000 }));
+  }
+
+  private deliver(): Promise<unknown> {
+    const set = (_orders: unknown, app: INestApplicationContext): Promise<unknown> =>
+      app.get(Inventory).setStock(app.get(Database).dataSource.manager, RARE_SKU, RARE_PIECES);
+    return this.stage.ask('rare goods arrive', set, false);
+  }
+
+  private async register(
+    orderId: string,
+    { reference, account }: Link,
+    more: Partial<NewAttempt> = this.bank.drawExpiry(this.stage.random),
+  ): Promise<boolean> {
+    const named = account === null ? {} : { merchantAccount: account };
+    const attempt = { orderId, provider: this.bank.name, reference, ...named, ...more };
+    const what = `the shop registers ${reference} for ${orderId}${more.handedOver === false ? ', not handed over' : ''}`;
+    const result = await this.stage.ask(what, (orders) => orders.registerAttempt(attempt));
+    const isRegistered = result !== undefined && result.outcome !== 'rejected';
+    if (isRegistered) this.stage.registered.add(reference);
+    return isRegistered;
+  }
+
+  private async report(orderId: string, { provider = this.bank.name, ...told }: Report): Promise<void> {
+    const { reference, transactionId, amount, account = null } = told;
+    const named = { ...(transactionId && { transactionId }), ...(account !== null && { merchantAccount: account }) };
+    const payment: ReportedPayment = { orderId, provider, reference, amount, currency: CURRENCY, ...named };
+    const what = `the shop reports ${reference} (${transactionId ?? 'no id'}) for ${orderId}`;
+    const result = await this.stage.ask(what, (orders) => orders.markPaid(payment));
+    if (result && ['paid', 'already-paid'].includes(result.outcome)) this.stage.paid.add(orderId);
+  }
+
+  /** What a person reads of the payment, if it comes within half a minute. */
+  private async find(
+    { reference, transactionId }: Pick<BankPayment, 'reference' | 'transactionId'>,
+    reasons: readonly string[],
+  ): Promise<UnmatchedPayment | undefined> {
+    const names = [reference, transactionId];
+    const isIts = (row: UnmatchedPayment): boolean => reasons.includes(row.reason) && names.includes(row.reference);
+    for (let tries = 0; tries < 15; tries++) {
+      await this.stage.pause(1, 4);
+      const rows = (await this.stage.ask('a person looks', (orders) => orders.unmatched.list(), false)) ?? [];
+      const row = rows.find(isIts);
+      if (row) return row;
+    }
+    return undefined;
+  }
+
+  /** From the account of another bank, so that this one still has the money. */
+  private async settle({ id }: UnmatchedPayment, { orderId, transactionId, ...link }: BankPayment): Promise<boolean> {
+    const wired = this.bank.wire(link, transactionId, true);
+    if (!wired) return false;
+    this.stage.touched.add(orderId);
+    const settled = await this.stage.ask(`a person settles ${transactionId}`, (orders) =>
+      orders.unmatched.settle({ id, reason: 'wired' }),
+    );
+    if (settled?.outcome === 'settled') return true;
+    this.bank.recall(wired);
+    return false;
+  }
+
+  private async reaches(orderId: string, status: string): Promise<boolean> {
+    for (let tries = 0; tries < 60; tries++) {
+      await this.stage.pause(4, 16);
+      const order = await this.stage.ask(`the page of ${orderId}`, (orders) => orders.get(orderId), false);
+      if (order?.status === status) return true;
+      if (order?.status !== 'PENDING' && order?.status !== 'CLOSING') return false;
+    }
+    return false;
+  }
+}
+
+type Report = Pick<BankPayment, 'reference' | 'amount'> &
+  Partial<Pick<BankPayment, 'account' | 'transactionId'>> & { readonly provider?: string };
