@@ -298,7 +298,7 @@ async function compareExchange(notes: Notes, inspection: BrokerInspection, wante
 }
 
 const QUEUE_LIMIT =
-  ', unless its log says "queue limit": then raise that of the vhost (rabbitmqctl list_vhost_limits), or lower LADDER_BASE';
+  ', unless HORIZON_MS here is not that of the instances, or their log says "queue limit": then raise that of the vhost (rabbitmqctl list_vhost_limits), or lower LADDER_BASE';
 
 /** Sends a message through the delay transport, and waits for it. */
 class TransportExamination {
@@ -421,7 +421,7 @@ class TransportExamination {
   }
 }
 
-function ladderOf({ client, ladder, horizonMs }: BrokerDependencies): Ladder {
+export function ladderOf({ client, ladder, horizonMs }: BrokerDependencies): Ladder {
   return new Ladder(client.names, { ...ladder, horizonMs, queueType: client.options.queueType });
 }
 

@@ -12,7 +12,7 @@ import {
 import { messageOf } from '../../errors';
 import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
-import { type BrokerDependencies, BrokerExamination, type UsableBroker } from './broker-examination';
+import { type BrokerDependencies, BrokerExamination, ladderOf, type UsableBroker } from './broker-examination';
 import { DOCTOR_LIMITS, type DoctorLimits, type DoctorReport, Notes, noteRelease } from './notes';
 import { type MigrationFact, SchemaExamination } from './schema-examination';
 import { ServerExamination } from './server-examination';
@@ -52,17 +52,31 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
   const notes = new Notes();
   const limits = { ...DOCTOR_LIMITS, ...patient.limits };
   nameOwnSchema(patient.schema);
-  const { databaseId, kinds, transport: inUse } = await examineDatabase(patient, limits, notes);
+  const { databaseId, kinds, transport: inUse, path } = await examineDatabase(patient, limits, notes);
   const { client, transport, ladder, horizonMs } = patient;
   if (!client) {
     notes.skip('the broker', 'none is configured');
     return notes.report;
   }
   const broker = { client, transport, ladder, horizonMs, databaseId, inUse, kinds, probeMs: limits.probeMs };
+  if (hasOtherSettings(broker, path, notes)) return notes.report;
   const usable = await new BrokerExamination(broker, notes).run();
   if (usable) await examineManagement(client, { ...usable, managementUrl: patient.managementUrl }, notes);
   else notes.skip('policies, alarms, and listeners', 'no connection to the broker');
   return notes.report;
+}
+
+/** With other settings than the instances', all that they have declared looks broken, and remedies would break it. */
+function hasOtherSettings(broker: BrokerDependencies, path: string | undefined, notes: Notes): boolean {
+  const ours = [ladderOf(broker).address, broker.client.names.delayed];
+  if (path === undefined || ['none', ...ours].some((address) => path.startsWith(`${address}/`))) return false;
+  const theirs = path.slice(0, path.lastIndexOf('/'));
+  const seen = `The instances hand wake-ups to ${theirs}, and with these settings they would hand them to ${ours.join(' or ')}.`;
+  const remedy =
+    'Run it with the variables of the service, such as RABBITMQ_PREFIX, RABBITMQ_QUEUE_TYPE, and LADDER_BASE, or start all instances with these.';
+  notes.error('other-settings', seen, remedy);
+  notes.skip('the broker', 'its names depend on these settings');
+  return true;
 }
 
 async function examineDatabase(patient: Patient, limits: DoctorLimits, notes: Notes): Promise<FromDatabase> {

@@ -233,14 +233,18 @@ export interface PathFacts {
   readonly databaseId: string | undefined;
   /** The delay transport in use. Undefined: none was chosen yet. */
   readonly transport: string | undefined;
+  /** Where its wake-ups wait, and a slash. Undefined: nothing was handed over yet. */
+  readonly path: string | undefined;
 }
 
 /** Reads the record without changing it. */
 export async function readPathFacts(dataSource: DataSource, schema: string): Promise<PathFacts> {
   const settings = new EngineSettings(schema);
-  const [databaseId, transport] = [
-    await settings.read(dataSource, 'database-id'),
-    await settings.read(dataSource, 'delay-transport'),
-  ];
-  return { databaseId: databaseId || undefined, transport: transport || undefined };
+  const read = async (name: 'database-id' | 'delay-transport' | 'message-path'): Promise<string | undefined> =>
+    (await settings.read(dataSource, name)) || undefined;
+  return {
+    databaseId: await read('database-id'),
+    transport: await read('delay-transport'),
+    path: await read('message-path'),
+  };
 }

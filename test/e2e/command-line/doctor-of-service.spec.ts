@@ -270,6 +270,8 @@ describe('the doctor finds beside a service', () => {
       const { findings } = await runJson<DoctorReport>({ ...service.environment, ...changed }, 'doctor');
       return findings.find(({ id }) => id === 'parked-queue-arguments');
     };
+    // As if the instances had had either type.
+    await service.database.dataSource.query(`DELETE FROM order_timeout.engine_setting WHERE name = 'message-path'`);
     const isFound = async () => (await find('quorum'))?.seen.includes('x-delivery-limit') === true;
     // A policy does not change that.
     expect((await find('classic'))?.remedy).toContain(`delete the queue ${parked}`);

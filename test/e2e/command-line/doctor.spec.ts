@@ -132,6 +132,22 @@ describe('the doctor finds', () => {
       await seen('delayed-exchange-missing', await examine({ DELAY_TRANSPORT: 'delayed-exchange' }));
     });
 
+    it('4. nothing else with settings that are not those of the instances', async () => {
+      const use = (path: string, transport: string) =>
+        database.dataSource.query(
+          `INSERT INTO order_timeout.engine_setting (name, value) VALUES ('message-path', $1), ('delay-transport', $2)
+               ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value`,
+          [path, transport],
+        );
+      await use(`${PREFIX}.delay-b64-u1000/1`, 'ladder');
+      const report = await examine();
+      await use(`${LADDER}/1`, 'ladder');
+      expect(await seen('other-settings', report)).toBe(
+        `The instances hand wake-ups to ${PREFIX}.delay-b64-u1000, and with these settings they would hand them to ${LADDER} or ${PREFIX}.delayed.`,
+      );
+      expect(report.findings).toHaveLength(1);
+    });
+
     it('4. a plugin that the instances use, and that the broker has lost', async () => {
       const use = (name: string) =>
         database.dataSource.query(`UPDATE order_timeout.engine_setting SET value = $1 WHERE name = 'delay-transport'`, [
