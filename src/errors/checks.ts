@@ -91,7 +91,7 @@ const NO_OPTIONS = ['Promise', 'Map', 'Set', 'WeakMap', 'WeakSet', 'Date', 'RegE
 /** Keeps what is not plain data as it is: lists, instances of classes, and a host's own objects with methods. */
 function withoutUndefinedWithin(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  const [, kind = ''] = /^\[object (\w+)\]$/.exec(Object.prototype.toString.call(value)) ?? [];
+  const kind = Object.prototype.toString.call(value).slice('[object '.length, -1);
   // A schema takes a Promise, a Map, or a Date for an object without options. It takes a symbol for nothing.
   if (NO_OPTIONS.includes(kind)) return Symbol(kind);
   if (!isPlain(value)) return value;

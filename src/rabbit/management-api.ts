@@ -72,7 +72,7 @@ export class ManagementApi {
       throw new ManagementError('the address of the management API is no HTTP URL; write it like http://broker:15672');
     const url = new URL(address);
     const { username, password } = url.username === '' ? amqp : url;
-    const login = [username || 'guest', password || 'guest'].map((part) => unescape(part)).join(':');
+    const login = [username || 'guest', password || 'guest'].map(unescape).join(':');
     this.authorization = `Basic ${Buffer.from(login).toString('base64')}`;
     url.username = url.password = '';
     this.base = url.href.replace(/\/$/, '');

@@ -139,15 +139,13 @@ export class RabbitConnection {
 
   private lost(error: Error | undefined): void {
     this.steadyAt?.cancel();
-    const wasOpen = this.current !== undefined;
-    const isFlap = wasOpen && this.clock.monotonic() - this.openedAt < STEADY_MS;
+    if (this.current) this.isFlapping = this.clock.monotonic() - this.openedAt < STEADY_MS;
     this.current = undefined;
     this.blocked = false;
     // The manager tries every second. One line per outage is enough.
     if (this.isOutageLogged || !this.manager) return;
     this.isOutageLogged = true;
     const why = error?.message ?? 'connection closed';
-    if (wasOpen) this.isFlapping = isFlap;
     if (!this.isFlapping || this.flaps.isDue(why)) this.logger.warn(`not connected, retrying every second: ${why}`);
   }
 

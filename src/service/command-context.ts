@@ -5,12 +5,12 @@ import { OrderTimeoutModule } from '../module';
 import { DORMANT } from '../timeouts';
 import { DatabaseModule, toOptions, openDatabase } from './create-service';
 import { type ServiceConfig, type Environment, loadConfig } from './config';
-import { loadFiles } from './load-payment-providers';
+import { type LoadedFiles, loadFiles } from './load-payment-providers';
 
 /** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
 @Module({})
 class CommandModule {
-  static forRoot(config: ServiceConfig, files: ReturnType<typeof loadFiles>, dataSource: DataSource): DynamicModule {
+  static forRoot(config: ServiceConfig, files: LoadedFiles, dataSource: DataSource): DynamicModule {
     return {
       module: CommandModule,
       imports: [

@@ -17,7 +17,7 @@ import { isBulkOfJson, isNotification, isOtherJson, ProblemFilter } from '../api
 import { OWNS_DATABASE } from '../timeouts';
 import { retryWhileUnavailable, connectionOptions, PLAN_BY_INDEX, type PreparingClient } from '../database';
 import { type ServiceConfig } from './config';
-import { loadFiles } from './load-payment-providers';
+import { type LoadedFiles, loadFiles } from './load-payment-providers';
 
 /**
  * Load balancers keep idle connections for 60 s, and should be the ones to close them. With Node's default of 5 s, some
@@ -84,11 +84,7 @@ class AppModule implements BeforeApplicationShutdown {
   }
 }
 
-export function toOptions(
-  dataSource: DataSource,
-  config: ServiceConfig,
-  files: ReturnType<typeof loadFiles>,
-): OrderTimeoutOptions {
+export function toOptions(dataSource: DataSource, config: ServiceConfig, files: LoadedFiles): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   return {
     dataSource,

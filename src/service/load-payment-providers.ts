@@ -18,12 +18,14 @@ interface LoadedProviders {
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
 }
 
+export interface LoadedFiles extends LoadedProviders, Pick<OrderTimeoutOptions, 'webhooks'> {}
+
 /**
  * The providers and webhooks of the files, and those of the environment.
  *
  * @throws InvalidOptionsError with every problem of the files, without secrets.
  */
-export function loadFiles(config: ServiceConfig): LoadedProviders & Pick<OrderTimeoutOptions, 'webhooks'> {
+export function loadFiles(config: ServiceConfig): LoadedFiles {
   const problems: string[] = [];
   const providers = loaded(() => providersOf(config), problems);
   const webhooks = loaded(() => loadWebhooks(config), problems);
@@ -52,14 +54,16 @@ function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): 
 /* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only if its provider is configured */
 const PROVIDER_TYPES = ['alipay', 'wechat-pay', 'stripe', 'http'] as const;
 
-const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;
+const TYPED = `with a "type" of ${PROVIDER_TYPES.join(', ')}`;
+
+const NOTHING = `must be a JSON array of objects ${TYPED}`;
 
 const entry = z.looseObject(
   {
     type: z.enum(PROVIDER_TYPES, `must be one of ${PROVIDER_TYPES.join(', ')}`),
     resilience: z.looseObject({}).optional(),
   },
-  `must be an object with a "type" of ${PROVIDER_TYPES.join(', ')}`,
+  `must be an object ${TYPED}`,
 );
 
 const entries = z.array(entry, NOTHING);

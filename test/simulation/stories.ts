@@ -39,10 +39,8 @@ export class Stories {
     const link = this.link('s1-r1');
     if (!(await this.place('s1'))) return;
     await this.extend('s1');
-    this.bank.open(link, 's1', PRICE, false);
-    const payment = this.bank.pay(link, PRICE);
-    const row = payment && (await this.find(payment, ['unknown-order']));
-    if (!row || !(await this.settle(row, payment))) return;
+    const stray = await this.payUnregistered(link);
+    if (!stray || !(await this.settle(stray.row, stray.payment))) return;
     await this.stage.pause(0, 4);
     if (!(await this.register('s1', link))) return;
     const intent = this.bank.intentOf(link);
@@ -67,11 +65,11 @@ export class Stories {
 
   /** An order registers a reference under which money came long before it, and a person closes it. */
   private async oldMoney(): Promise<void> {
-    const { stage, bank } = this;
+    const { stage } = this;
     const link = this.link('s1-r1');
-    bank.open(link, 's1', PRICE, false);
-    const payment = bank.pay(link, PRICE);
-    if (!payment || !(await this.find(payment, ['unknown-order']))) return;
+    const stray = await this.payUnregistered(link);
+    if (!stray) return;
+    const { payment } = stray;
     await stage.kernel.sleep(LONG_MS);
     if (!(await this.place('s1')) || !(await this.register('s1', link))) return;
     stage.touched.add('s1');
@@ -84,14 +82,10 @@ export class Stories {
 
   /** A part of the price goes back, and is reported again. */
   private async refundedPart(): Promise<void> {
-    const { stage, bank } = this;
-    const link = await this.offer('s1');
-    const part = link && bank.pay(link, PRICE / 2n);
-    if (!part || !(await this.find(part, ['amount-mismatch']))) return;
-    stage.touched.add('s1');
-    const refund = { orderId: 's1', provider: bank.name, reference: link.reference, reason: 'the buyer asked' };
-    await stage.ask('a person refunds a part of s1', (orders) => orders.refund(refund));
-    await stage.pause(0, 4);
+    const part = await this.payHalf();
+    if (!part) return;
+    await this.refund(part);
+    await this.stage.pause(0, 4);
     await this.report('s1', part);
   }
 
@@ -195,13 +189,10 @@ export class Stories {
 
   /** The shop has the money of an order without a deadline, and says so, before it places the order. */
   private async paidBefore(): Promise<void> {
-    const { stage, bank } = this;
-    const link = this.link('s1-e');
-    bank.open(link, 's1', PRICE, false);
-    const payment = bank.pay(link, PRICE);
-    if (!payment || !(await this.find(payment, ['unknown-order']))) return;
-    await this.report('s1', payment);
-    await stage.pause(0, 4);
+    const stray = await this.payUnregistered(this.link('s1-e'));
+    if (!stray) return;
+    await this.report('s1', stray.payment);
+    await this.stage.pause(0, 4);
     await this.place('s1', [], false);
   }
 
@@ -233,14 +224,10 @@ export class Stories {
 
   /** A refund comes back, and the bank tells that before it answers whoever has asked for it. */
   private async returnedAtOnce(): Promise<void> {
-    const { stage, bank } = this;
-    const link = await this.offer('s1');
-    const part = link && bank.pay(link, PRICE / 2n);
-    if (!part || !(await this.find(part, ['amount-mismatch']))) return;
-    bank.slowMs = 3_000;
-    stage.touched.add('s1');
-    const refund = { orderId: 's1', provider: bank.name, reference: link.reference, reason: 'the buyer asked' };
-    await stage.ask('a person refunds a part of s1', (orders) => orders.refund(refund));
+    const part = await this.payHalf();
+    if (!part) return;
+    this.bank.slowMs = 3_000;
+    await this.refund(part);
   }
 
   /** The bank does not answer after a day without an instance, in which the deadline was. */
@@ -344,6 +331,27 @@ export class Stories {
     if (!(await this.register(id, link, expires))) return undefined;
     this.bank.open(link, id, PRICE, true, expires);
     return link;
+  }
+
+  /** Money under a reference that no order has registered, once people read of it. */
+  private async payUnregistered(link: Link): Promise<{ payment: BankPayment; row: UnmatchedPayment } | undefined> {
+    this.bank.open(link, 's1', PRICE, false);
+    const payment = this.bank.pay(link, PRICE);
+    const row = payment && (await this.find(payment, ['unknown-order']));
+    return row && { payment, row };
+  }
+
+  /** A half of the price of an order, once people read of it. */
+  private async payHalf(): Promise<BankPayment | undefined> {
+    const link = await this.offer('s1');
+    const part = link && this.bank.pay(link, PRICE / 2n);
+    return part && (await this.find(part, ['amount-mismatch'])) ? part : undefined;
+  }
+
+  private async refund({ reference }: BankPayment): Promise<void> {
+    this.stage.touched.add('s1');
+    const refund = { orderId: 's1', provider: this.bank.name, reference, reason: 'the buyer asked' };
+    await this.stage.ask('a person refunds a part of s1', (orders) => orders.refund(refund));
   }
 
   private async extend(orderId: string): Promise<void> {

@@ -118,7 +118,9 @@ export class NoteUnmatchedMoney {
         claims: taken.map((names) => ({ ...names, orderId: order.id })),
         kept: [
           ...[...taken, ...disputed].map(({ secondOf, ...names }) => ({
-            ...{ ...names, ...why, reason: 'attempt-mismatch' as const },
+            ...names,
+            ...why,
+            reason: 'attempt-mismatch' as const,
             evidence: secondOf === undefined ? {} : { reference: secondOf },
           })),
           // Told again only if what was settled was another amount, or a mere report.
