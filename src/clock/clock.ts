@@ -153,12 +153,13 @@ export class PollingLoop {
   private isWoken = false;
   private hasMore = false;
   /** The same line every second would fill the log and add nothing. */
-  private readonly told = new ToldFailures();
+  private readonly told: ToldFailures;
 
   constructor(
     private readonly clock: Clock,
     private readonly deps: LoopDependencies,
   ) {
+    this.told = new ToldFailures(clock);
     this.logger = new Logger(`Loop:${deps.name}`);
   }
 
@@ -238,22 +239,33 @@ class StuckLoopError extends CodedError {
 /** More are told again: messages of errors without a code may differ each time. */
 const MOST_KINDS = 20;
 
-/** Tells which failures of work that is tried again are worth a line: the first of each kind since it last succeeded. */
+/** Work that fails at every second try would otherwise add a line each second. */
+const TELL_AGAIN_MS = 60_000;
+
+/**
+ * Tells which failures of work that is tried again are worth a line: the first of each kind since the work last
+ * succeeded, and of one kind at most one in a minute.
+ */
 export class ToldFailures {
-  private readonly kinds = new Set<string>();
+  private readonly toldAt = new Map<string, number>();
+  private workedAt = -Infinity;
+
+  constructor(private readonly clock: Clock) {}
 
   /** Of one kind are errors with the same code, or else the same message. */
   isNew(error: unknown): boolean {
     const { code } = Object(error) as { code?: unknown };
     const kind = typeof code === 'string' ? code : messageOf(error);
-    if (this.kinds.has(kind)) return false;
-    if (this.kinds.size >= MOST_KINDS) this.kinds.clear();
-    this.kinds.add(kind);
+    const now = this.clock.monotonic();
+    const toldAt = this.toldAt.get(kind);
+    if (toldAt !== undefined && (this.workedAt < toldAt || now < toldAt + TELL_AGAIN_MS)) return false;
+    if (this.toldAt.size >= MOST_KINDS) this.toldAt.clear();
+    this.toldAt.set(kind, now);
     return true;
   }
 
   worked(): void {
-    this.kinds.clear();
+    this.workedAt = this.clock.monotonic();
   }
 }
 

@@ -73,8 +73,10 @@ function findConflicts(environment: Environment): string[] {
 }
 
 /** What docker-compose.yml has until others are set: the SHA-256 of "local-key", and passwords in URLs. */
+const LOCAL_KEY = /dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e/i;
 const PUBLISHED = [
-  ['API_KEYS', /dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e/i, 'set API_KEYS to keys of your own'],
+  ['API_KEYS', LOCAL_KEY, 'set API_KEYS to keys of your own'],
+  ['OPERATOR_KEYS', LOCAL_KEY, 'set OPERATOR_KEYS to keys of your own'],
   ['DATABASE_URL', /:local-postgres@/, 'set OT_POSTGRES_PASSWORD (docs/docker.md says how to change it later)'],
   ['RABBITMQ_URLS', /:local-service@/, 'set OT_SERVICE_PASSWORD'],
   ['RABBITMQ_URLS', /:local-(admin|sender|listener)@/, 'set a password of your own (docs/docker.md, "Passwords")'],

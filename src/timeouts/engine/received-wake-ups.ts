@@ -35,7 +35,7 @@ export class WakeUpConsumer {
   private readonly consumer: ManualAckConsumer;
   /** Deliveries that could not be written, until the database is available again. */
   private readonly kept: KeptDeliveries;
-  private readonly told = new ToldFailures();
+  private readonly told: ToldFailures;
 
   constructor(
     private readonly deps: ConsumerDependencies,
@@ -43,6 +43,7 @@ export class WakeUpConsumer {
   ) {
     const { client, processor } = deps;
     this.logger = new Logger(`WakeUps:${processor.kind}`);
+    this.told = new ToldFailures(clock);
     this.consumer = client.consume({
       queue: client.names.workQueue(processor.kind),
       prefetch: deps.prefetch,

@@ -220,21 +220,41 @@ describe('PollingLoop', () => {
       await loop.stop();
     });
 
-    it('logs the same failure once, and again after a success in between', async () => {
+    it('logs the same failure once, and once more after a success if a minute has passed', async () => {
       const { clock, loop } = setup((run) => {
-        if (run !== 4) throw new Error('the database is unavailable');
+        if (run !== 4 && run !== 70) throw new Error('the database is unavailable');
         return false;
       });
+      const pass = async (seconds: number) => {
+        for (let second = 0; second < seconds; second++) {
+          await settled();
+          clock.advance(1_000);
+        }
+        await settled();
+      };
       loop.start();
-      for (let second = 0; second < 3; second++) {
+      await pass(59);
+      expect(errors.mock.calls).toEqual([['failed, retrying: the database is unavailable']]);
+      await pass(2);
+      expect(errors).toHaveBeenCalledTimes(2);
+      await pass(50);
+      expect(errors).toHaveBeenCalledTimes(2);
+      await pass(10);
+      expect(errors).toHaveBeenCalledTimes(3);
+      await loop.stop();
+    });
+
+    it('logs one line a minute while every second run fails', async () => {
+      const { clock, loop } = setup((run) => {
+        if (run % 2 === 0) throw new Error('lock timeout');
+        return true;
+      });
+      loop.start();
+      for (let second = 0; second < 150; second++) {
         await settled();
         clock.advance(1_000);
       }
-      expect(errors.mock.calls).toEqual([['failed, retrying: the database is unavailable']]);
-      await settled();
-      clock.advance(1_000);
-      await settled();
-      expect(errors).toHaveBeenCalledTimes(2);
+      expect(errors).toHaveBeenCalledTimes(3);
       await loop.stop();
     });
 

@@ -134,6 +134,10 @@ describe('loadConfig', () => {
       ['the hash in capitals', { API_KEYS: defaults.API_KEYS.toUpperCase().replace('LOCAL', 'local') }],
       ['an administrator', { RABBITMQ_URLS: `amqp://admin:${published('RABBITMQ_DEFAULT_PASS')}@rabbitmq:5672` }],
       ['a password with escapes', { DATABASE_URL: defaults.DATABASE_URL.replace('local-p', 'local%2D%70') }],
+      [
+        'a key of the operator page',
+        { OPERATOR_KEYS: `${defaults.API_KEYS.split(':').slice(0, 2).join(':')}:operate` },
+      ],
       ['a sender', { RABBITMQ_URLS: `amqp://sender:${published('OT_SENDER_PASSWORD')}@rabbitmq:5672` }],
     ])('refuses %s as well', (_, changed) => {
       expect(problemsOf({ ...minimal, ...changed })).toEqual([expect.stringMatching(/everybody knows/)]);
