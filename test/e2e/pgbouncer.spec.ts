@@ -17,6 +17,8 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
   let bouncer: Pgbouncer;
   let service: RunningService;
   let other: DataSource;
+  /** A pool of the pooler that the service does not use. */
+  let otherUrl: URL;
 
   beforeAll(async () => {
     // Not migrated: the service does it, by way of the pooler.
@@ -24,7 +26,7 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     // pg would read no date. The client's own format must get through the pooler.
     await onServer(`ALTER DATABASE ${DATABASE} SET datestyle = 'German'`);
     await onServer(`CREATE ROLE ${OTHER} LOGIN PASSWORD '${OTHER}'`);
-    const otherUrl = new URL(urlOf(DATABASE));
+    otherUrl = new URL(urlOf(DATABASE));
     [otherUrl.username, otherUrl.password] = [OTHER, OTHER];
     bouncer = await Pgbouncer.open(serverUrl(), otherUrl.href);
     const url = bouncer.through(urlOf(DATABASE));
@@ -84,7 +86,7 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
   });
 
   it('makes prepared statements fail with the setting that is missing, and is no fault of the work', async () => {
-    const connectionString = bouncer.through(urlOf(DATABASE));
+    const connectionString = bouncer.through(otherUrl.href);
     const [one, two] = [new PreparingClient({ connectionString }), new PreparingClient({ connectionString })];
     await Promise.all([one.connect(), two.connect()]);
     const ask = (client: PreparingClient): Promise<unknown> => client.query('SELECT $1::text', ['asked']);
