@@ -22,6 +22,9 @@ import { InvalidTimeoutError, UnknownTimeoutKindError } from '../model/errors';
  */
 const PART = 5_000;
 
+/** On a busy machine, more than the usual 5 s can pass between two parts of 150,000 rows. */
+const LIST_LIMITS = { idleMs: 30_000 };
+
 /**
  * How near a timeout must be for this process to trigger it without a message: two seconds, and as long as a transaction may
  * take from here to its commit.
@@ -104,7 +107,8 @@ export class TimeoutScheduler {
   private commit(requests: readonly ScheduleTimeout[], lockMs = 0): Promise<ScheduledTimeout[]> {
     // Made before the transaction begins, which may pause for 5 s only.
     const parts = inParts(lastOfEach(requests)).map((rows) => this.valuesOf(rows));
-    return ownTransaction(this.deps.dataSource, (tx) => inTurn(parts, (values) => this.write(tx, values)), { lockMs });
+    const limits = parts.length > 1 ? { ...LIST_LIMITS, lockMs } : { lockMs };
+    return ownTransaction(this.deps.dataSource, (tx) => inTurn(parts, (values) => this.write(tx, values)), limits);
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
@@ -145,7 +149,9 @@ export class TimeoutScheduler {
     const distinct = lastOfEach(refs);
     if (tx) return joinTransaction(this.tables, tx, (own) => this.remove(own, distinct));
     const remove = async (own: EntityManager, part: readonly TimeoutRef[]) => [await this.remove(own, part)];
-    const counts = await ownTransaction(dataSource, (own) => inTurn(inParts(distinct), (part) => remove(own, part)));
+    const parts = inParts(distinct);
+    const limits = parts.length > 1 ? LIST_LIMITS : {};
+    const counts = await ownTransaction(dataSource, (own) => inTurn(parts, (part) => remove(own, part)), limits);
     return counts.reduce((total, count) => total + count, 0);
   }
 
