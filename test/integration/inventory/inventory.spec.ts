@@ -245,6 +245,42 @@ describe('inventory on PostgreSQL', () => {
     for (const sku of skus) expect((await level(sku))?.reserved).toBe(0);
   });
 
+  describe('while another transaction gives goods back', () => {
+    /** What `act` resolves to if its snapshot still shows all five units of the SKU as reserved. */
+    const whileGoodsComeBack = async <T>(sku: string, act: () => Promise<T>): Promise<T> => {
+      await setStock(sku, 5);
+      await reserve([`${sku}-first`, { [sku]: 5 }]);
+      const other = database.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await inventory.release(other.manager, [`${sku}-first`]);
+      const acting = act();
+      await until(isSomebodyWaiting);
+      await other.commitTransaction();
+      await other.release();
+      return acting;
+    };
+
+    it('reserves them', async () => {
+      const outcome = await whileGoodsComeBack('back1', () => reserve(['back1-next', { back1: 4 }]));
+      expect(outcome).toEqual({ type: 'reserved' });
+      expect(await level('back1')).toMatchObject({ onHand: 5, reserved: 4 });
+    });
+
+    it('reserves them again for an order that had released its own', async () => {
+      await setStock('back2', 5);
+      await reserve(['back2-revived', { back2: 3 }]);
+      await release('back2-revived');
+      const again = () => database.dataSource.transaction((tx) => inventory.reserveAgain(tx, 'back2-revived'));
+      expect(await whileGoodsComeBack('back2', again)).toBe(true);
+      expect(await level('back2')).toMatchObject({ onHand: 5, reserved: 3 });
+    });
+
+    it('sets the stock below what was reserved', async () => {
+      expect(await whileGoodsComeBack('back3', () => setStock('back3', 2))).toMatchObject({ type: 'set' });
+      expect(await level('back3')).toMatchObject({ onHand: 2, reserved: 0 });
+    });
+  });
+
   it('reports a counter that disagrees with its reservations', async () => {
     await setStock('z1', 9);
     await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 4 WHERE sku = 'z1'`);
