@@ -209,7 +209,13 @@ export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (!facts.confirmation) return afterClose(attempt, facts.close, now);
   // The provider knows the attempt, so it was handed over, whatever its row says.
   const confirmed = readQuery({ ...attempt, status: 'OPEN' }, facts.confirmation, now) ?? stillOpen(facts.close);
-  return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
+  return conclude(afterOpen(confirmed));
+}
+
+/** What the provider says of an attempt that it has just called open. */
+function afterOpen(finding: Finding): Finding {
+  if (finding.type === 'CLOSED') return { ...finding, wasOpen: true };
+  return finding.type === 'UNKNOWN' ? { ...finding, isKnownThere: true } : finding;
 }
 
 export function readConfirmation(answer: QueryOutcome): Finding {
@@ -259,7 +265,9 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
   switch (answer.type) {
     case 'CLOSED':
     case 'ALREADY_CLOSED':
-      return needsConfirmation(attempt, now) ? { type: 'confirm' } : conclude(closed(answer.type, answer.evidence));
+      return needsConfirmation(attempt, now)
+        ? { type: 'confirm' }
+        : conclude(afterOpen(closed(answer.type, answer.evidence)));
     case 'IN_PROGRESS':
       return conclude({ type: 'IN_PROGRESS', reason: 'the provider cannot close: the buyer is paying' });
     // Paid: the query returns the amount. Not found right after it was open, or no clear answer: query once more.

@@ -18,8 +18,8 @@ import { bookMoney, type Money, isPaidByReports, type AttemptWrite } from './mon
 
 export type Finding =
   | PaidOutcome
-  /** Proven to take no more money. */
-  | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence }
+  /** Proven to take no more money. `wasOpen`: this look-up has closed it. */
+  | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence; readonly wasOpen?: true }
   /** The buyer is paying, or the money is on its way or on hold. */
   | { readonly type: 'IN_PROGRESS'; readonly reason: string }
   /** Unknown to the provider, which proves nothing before `finalAt`. Null: the attempt has no time_expire. */

@@ -71,7 +71,7 @@ export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date
 /**
  * Pure: decides when to look up again. CLOSED ends this round, and anything unclear is looked up again soon. So is "not
  * known" for a minute: the provider has closed this attempt before, so one of its answers is wrong, and no round
- * follows the last one.
+ * follows the last one. If the last round had to close an attempt, one more looks for a payment that was on its way.
  */
 export function planWatch(
   findings: readonly AttemptFinding[],
@@ -82,7 +82,10 @@ export function planWatch(
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
   // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
-  return next ? { type: 'reschedule', dueAt: next } : DONE;
+  if (next) return { type: 'reschedule', dueAt: next };
+  const isOfPolicy = offsetsMs.some((ms) => since.getTime() + ms >= due.dueAt.getTime());
+  const hasClosed = findings.some(({ finding }) => finding.type === 'CLOSED' && finding.wasOpen);
+  return hasClosed && isOfPolicy ? { type: 'reschedule', dueAt: new Date(now.getTime() + DOUBT_MS) } : DONE;
 }
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
