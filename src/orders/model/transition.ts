@@ -57,12 +57,17 @@ export interface ActionContext extends Actor {
 
 /**
  * The context of a call of the module API: what the caller says. Without a cause, it is the API; without a trace, the span
- * that is active. A NUL in the name of the actor, which PostgreSQL cannot hold, is left out: it must not refuse a payment.
+ * that is active. The name of the actor must not refuse a payment: a NUL in it, which PostgreSQL cannot hold, is left out,
+ * and plain JavaScript may give null for nobody, or a number.
  */
-export function contextOf(by: Partial<ActionContext> = {}): ActionContext {
-  const { cause = 'api', traceparent = activeTraceparent(), actor } = by;
-  const named = actor === undefined ? { ...by, cause } : { ...by, cause, actor: storableText(actor) };
-  return traceparent === undefined ? named : { ...named, traceparent };
+export function contextOf(by?: Partial<ActionContext> | null): ActionContext {
+  const { cause, actor, traceparent } = by ?? {};
+  const name = actor ?? undefined;
+  return {
+    cause: cause ?? 'api',
+    actor: name === undefined ? undefined : storableText(String(name)),
+    traceparent: traceparent ?? activeTraceparent(),
+  };
 }
 
 /** The order events, by routing key. Their bodies are a public contract: add fields, but never rename them. */

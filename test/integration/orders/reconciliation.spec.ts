@@ -317,4 +317,17 @@ describe('the look-up of payments', () => {
     const history = (await shop.history.execute(id)) ?? [];
     expect(history.slice(1).map(({ cause, actor }) => `${cause} ${actor}`)).toEqual(Array(3).fill('api anna'));
   });
+
+  it('by nobody whom a caller in plain JavaScript can name is recorded, too, and refuses no payment', async () => {
+    const nobody = [null, { cause: null, actor: null, traceparent: null }, { actor: 4711 }];
+    for (const [index, by] of nobody.entries()) {
+      const id = await placed({ attempt: attempt(`nobody-${index}`) });
+      await shop.setAutoClose.execute({ orderId: id, enabled: false }, { by } as never);
+      const payment = { orderId: id, ...attempt(`nobody-${index}`), amount: 1_999, currency: 'EUR' };
+      expect(await shop.markPaid.execute(payment, { by } as never)).toMatchObject({ outcome: 'paid' });
+      const history = (await shop.history.execute(id)) ?? [];
+      const actor = index === 2 ? '4711' : null;
+      expect(history.slice(1)).toMatchObject(Array(2).fill({ cause: 'api', actor }));
+    }
+  });
 });
