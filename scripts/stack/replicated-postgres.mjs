@@ -11,7 +11,8 @@ const limitMs = 60_000;
 /** Enough for a standby that joins without an archive. */
 const settings = { wal_keep_size: '512MB', hot_standby: 'on' };
 /** Of the primary's run alone, or sent to the standby by the primary. */
-const leftOut = new Set(['postmaster.pid', 'postmaster.opts', 'pg_stat_tmp', 'pg_replslot', 'pgsql_tmp']);
+const leftOut = new Set(['postmaster.pid', 'postmaster.opts', 'pgsql_tmp']);
+const emptied = new Set(['pg_wal', 'pg_replslot', 'pg_stat_tmp']);
 
 /** @typedef {import('./place.mjs').ServerUser | undefined} MaybeUser */
 /** @typedef {import('./supervisor.mjs').ServerSpec<import('./postgres.mjs').PostgresAccess>} PostgresSpec */
@@ -145,10 +146,11 @@ export class ReplicatedPostgres {
     const { user } = this;
     const [from, to] = [clusterOf(this.#primaryMember), clusterOf(this.#standbyMember)];
     rmSync(to, { recursive: true, force: true });
-    await client.query("SELECT pg_backup_start('rejoin', true)");
+    const { start, stop } = await backupCalls(client);
+    await client.query(`SELECT ${start}`);
     copyFolder(from, to, user);
     /** @type {pg.QueryResult<{ labelfile: string }>} */
-    const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+    const { rows } = await client.query(`SELECT labelfile FROM ${stop}`);
     const [stopped] = rows;
     if (!stopped) throw refused('rejoin', 'the backup ended without a label');
     writeServerFile(join(to, 'backup_label'), stopped.labelfile, user);
@@ -187,12 +189,21 @@ async function until(client, sql) {
     });
 }
 
+const backups = { start: "pg_backup_start('rejoin', true)", stop: 'pg_backup_stop(false)' };
+const backupsOf14 = { start: "pg_start_backup('rejoin', true, false)", stop: 'pg_stop_backup(false, false)' };
+
+/** They were renamed in PostgreSQL 15. @param {pg.Client} client */
+async function backupCalls(client) {
+  const { rows } = await client.query("SELECT 1 FROM pg_proc WHERE proname = 'pg_backup_start'");
+  return rows.length > 0 ? backups : backupsOf14;
+}
+
 /** Files may vanish meanwhile, and the write-ahead log comes by replication. @param {string} from @param {string} to @param {MaybeUser} user */
 function copyFolder(from, to, user) {
   makeServerFolder(to, user);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.name === 'pg_wal' || entry.name === 'pg_replslot') makeServerFolder(target, user);
+    if (emptied.has(entry.name)) makeServerFolder(target, user);
     else if (leftOut.has(entry.name)) continue;
     else if (entry.isDirectory()) copyFolder(source, target, user);
     else copyFile(source, target, user);
