@@ -11,7 +11,6 @@ import {
 } from '../../delay';
 import {
   BrokerInspection,
-  BrokerLoginRefusedError,
   BrokerSilentError,
   LEAST_CHANNELS,
   type ChannelModel,
@@ -25,6 +24,7 @@ import {
   readPrefixOwner,
 } from '../../rabbit';
 import { messageOf } from '../../errors';
+import { onBroker } from './on-broker';
 import { capitalized, type Notes } from './notes';
 
 /** The first release with everything that the ladder needs. */
@@ -52,26 +52,7 @@ export class BrokerExamination {
 
   /** Undefined: the broker cannot be used. */
   async run(): Promise<UsableBroker | undefined> {
-    const { client } = this.deps;
-    const connection = await client.temporaryConnection().catch((error: unknown) => this.unreachable(error));
-    return connection && client.endAfter(connection, () => this.inspect(connection));
-  }
-
-  private unreachable(error: unknown): undefined {
-    const { options, names } = this.deps.client;
-    const failure = error instanceof Error ? error : new Error(String(error));
-    const refusal = BrokerLoginRefusedError.from(failure, options.urls.at(-1), names.prefix);
-    if (refusal) {
-      const { seen, remedy } = refusal;
-      this.notes.error('broker-login-refused', capitalized(`${seen}.`), capitalized(`${remedy}.`));
-    } else {
-      const hosts = options.urls.map((url) => new URL(url).host).join(', ');
-      const why = failure.message || String((failure as { code?: unknown }).code);
-      const remedy =
-        'Start it, or correct RABBITMQ_URLS. Until then the sweep handles timeouts (docs/runbook.md, "The message path is down").';
-      this.notes.error('broker-unreachable', `No broker answers at ${hosts} (${why}).`, remedy);
-    }
-    this.notes.skip('queues and exchanges', 'no connection to the broker');
+    return onBroker(this.deps.client, this.notes, (connection) => this.inspect(connection));
   }
 
   private async inspect(connection: ChannelModel): Promise<UsableBroker> {

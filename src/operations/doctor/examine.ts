@@ -10,10 +10,19 @@ import {
   nameOwnSchema,
 } from '../../database';
 import { messageOf } from '../../errors';
-import { DELIVERY_LIMIT, ManagementApi, type RabbitClient, type ListedQueue, type TopologyNames } from '../../rabbit';
+import {
+  BrokerInspection,
+  DELIVERY_LIMIT,
+  ManagementApi,
+  permitCommand,
+  type RabbitClient,
+  type ListedQueue,
+  type TopologyNames,
+} from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination, ladderOf, type UsableBroker } from './broker-examination';
 import { DOCTOR_LIMITS, type DoctorLimits, type DoctorReport, Notes, noteRelease } from './notes';
+import { onBroker } from './on-broker';
 import { type MigrationFact, SchemaExamination } from './schema-examination';
 import { ServerExamination } from './server-examination';
 
@@ -59,24 +68,47 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     return notes.report;
   }
   const broker = { client, transport, ladder, horizonMs, databaseId, inUse, kinds, probeMs: limits.probeMs };
-  if (hasOtherSettings(broker, path, notes)) return notes.report;
+  const theirs = pathOfOthers(broker, path);
+  if (theirs !== undefined) {
+    await tellOtherSettings(broker, theirs, notes);
+    return notes.report;
+  }
   const usable = await new BrokerExamination(broker, notes).run();
   if (usable) await examineManagement(client, { ...usable, managementUrl: patient.managementUrl }, notes);
   else notes.skip('policies, alarms, and listeners', 'no connection to the broker');
   return notes.report;
 }
 
-/** With other settings than the instances', all that they have declared looks broken, and remedies would break it. */
-function hasOtherSettings(broker: BrokerDependencies, path: string | undefined, notes: Notes): boolean {
-  const ours = [ladderOf(broker).address, broker.client.names.delayed];
-  if (path === undefined || ['none', ...ours].some((address) => path.startsWith(`${address}/`))) return false;
-  const theirs = path.slice(0, path.lastIndexOf('/'));
-  const seen = `The instances hand wake-ups to ${theirs}, and with these settings they would hand them to ${ours.join(' or ')}.`;
+/** Where the instances hand wake-ups, if it is elsewhere than with these settings. */
+function pathOfOthers(broker: BrokerDependencies, path: string | undefined): string | undefined {
+  const isOurs = ['none', ...addressesOf(broker)].some((address) => path?.startsWith(`${address}/`));
+  return isOurs ? undefined : path?.slice(0, path.lastIndexOf('/'));
+}
+
+const addressesOf = (broker: BrokerDependencies): string[] => [ladderOf(broker).address, broker.client.names.delayed];
+
+/**
+ * All that the instances have declared looks broken, and remedies would break it. Only what keeps instances with these
+ * settings from the broker is looked for: they would be recorded once they are connected.
+ */
+async function tellOtherSettings(broker: BrokerDependencies, theirs: string, notes: Notes): Promise<void> {
+  const { client } = broker;
+  const refusal = await onBroker(client, notes, (connection) =>
+    new BrokerInspection(connection).publishRefusal(client.names.events),
+  );
+  const ours = addressesOf(broker).join(' or ');
+  const seen = `The instances hand wake-ups to ${theirs}, and with these settings they would hand them to ${ours}.`;
   const remedy =
     'Run it with the variables of the service, such as RABBITMQ_PREFIX, RABBITMQ_QUEUE_TYPE, and LADDER_BASE, or start all instances with these.';
-  notes.error('other-settings', seen, remedy);
+  if (refusal === undefined) notes.error('other-settings', seen, remedy);
+  else notes.error('other-settings', `${seen} The broker refuses these: ${refusal}.`, `${remedy} ${permit(client)}`);
   notes.skip('the broker', 'its names depend on these settings');
-  return true;
+}
+
+/** For instances that have these settings already. */
+function permit({ options, names }: RabbitClient): string {
+  const command = permitCommand(new URL(options.urls.at(-1) ?? ''), names);
+  return `If they have these already, run: ${command} (it replaces what else the user may do there: join patterns with |; docs/security.md).`;
 }
 
 async function examineDatabase(patient: Patient, limits: DoctorLimits, notes: Notes): Promise<FromDatabase> {

@@ -21,8 +21,10 @@ describe('the doctor finds, of the rights of the broker user,', () => {
   });
   afterAll(() => service.drop());
 
-  const examine = (url: string): Promise<Examined> =>
-    runJson({ ...service.environment, RABBITMQ_URLS: url, RABBITMQ_MANAGEMENT_URL: managementUrl() }, 'doctor');
+  const examine = (url: string, changed: Record<string, string> = {}): Promise<Examined> => {
+    const broker = { RABBITMQ_URLS: url, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+    return runJson({ ...service.environment, ...broker, ...changed }, 'doctor');
+  };
   const seen = ({ findings }: Examined, id = 'broker-permissions') => findings.find((one) => one.id === id)?.seen;
   const urlOf = (user: string): string => {
     const url = new URL(service.vhost.url);
@@ -70,6 +72,18 @@ describe('the doctor finds, of the rights of the broker user,', () => {
     const report = await examineAs({ configure: ALL, write: ALL, read: ALL });
     expect(seen(report)).toContain('So commands get no answers.');
     expect(report.findings.find(({ id }) => id === 'broker-permissions')?.severity).toBe('warning');
+  });
+
+  it('3. a user without rights on the prefix that the instances were given last', async () => {
+    const user = `limited-${randomUUID()}`;
+    const { vhost } = service;
+    await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
+    await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: ALL, write: ALL, read: ALL });
+    const { findings } = await examine(urlOf(user), { RABBITMQ_PREFIX: 'shop' });
+    await vhost.manage('DELETE', `/users/${user}`);
+    const [found] = findings.filter(({ id }) => id === 'other-settings');
+    expect(found?.seen).toContain(`exchange 'shop.events'`);
+    expect(found?.remedy).toContain(`set_permissions -p '${vhost.name}' '${user}' '^shop\\.' `);
   });
 
   it('says nothing of rights to a user who has them, and takes no message', async () => {

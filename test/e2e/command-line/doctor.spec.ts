@@ -141,7 +141,9 @@ describe('the doctor finds', () => {
         );
       await use(`${PREFIX}.delay-b64-u1000/1`, 'ladder');
       const report = await examine();
+      const cutOff = await examine({ RABBITMQ_URLS: 'amqp://127.0.0.1:1' });
       await use(`${LADDER}/1`, 'ladder');
+      expect(cutOff.findings.map(({ id }) => id)).toEqual(['broker-unreachable', 'other-settings']);
       expect(await seen('other-settings', report)).toBe(
         `The instances hand wake-ups to ${PREFIX}.delay-b64-u1000, and with these settings they would hand them to ${LADDER} or ${PREFIX}.delayed.`,
       );
