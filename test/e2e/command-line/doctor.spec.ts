@@ -216,6 +216,8 @@ describe('the doctor finds', () => {
     it('11. queues that no instance consumes, and events that nobody gets', async () => {
       const report = await examine();
       expect(await seen('queue-without-consumer', report)).toContain(`${names.workQueue('payment.reconciliation')} (`);
+      const { remedy } = report.findings.find(({ id }) => id === 'queue-without-consumer') ?? {};
+      expect(remedy).toContain('Repair the database first');
       expect(await seen('events-without-queue', report)).toContain(names.events);
     });
 
