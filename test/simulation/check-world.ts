@@ -11,7 +11,7 @@ import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { type PastFacts, pastFacts, recordsOf } from './past';
 import { type Stage } from './stage';
-import { RARE_PIECES, RARE_SKU } from './stories';
+import { RARE_GOODS } from './storyteller';
 
 interface OrderTraits {
   readonly id: string;
@@ -150,10 +150,7 @@ async function recordProblems(
     ...placed.flatMap(({ id, version, history }) => historyProblems(id, version, history)),
     ...placed.flatMap(({ id, history }) => (events ? eventProblems(id, history, ofOrder(id, events)) : [])),
     ...placed.flatMap((order) => reservationProblems(order.id, order, order.reservations)),
-    ...stockProblems(await records.stock(), (sku) => (sku === RARE_SKU ? RARE_PIECES : stage.habits.stock), [
-      ...placed,
-      ...gone,
-    ]),
+    ...stockProblems(await records.stock(), (sku) => RARE_GOODS.get(sku) ?? stage.habits.stock, [...placed, ...gone]),
   ];
 }
 
