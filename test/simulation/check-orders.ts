@@ -16,6 +16,7 @@ interface OrderFacts {
   readonly closingAt: number | null;
   /** When it was first closed or canceled for good. */
   readonly endedAt: number | null;
+  readonly isParked: boolean;
 }
 
 const ENDED_UNPAID = ['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'];
@@ -60,7 +61,8 @@ const ORDERS = `
          (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
            WHERE h.order_id = o.id AND h.to_status IN ('CLOSING', 'CLOSED', 'CANCELLED')) AS "closingAt",
          (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
-           WHERE h.order_id = o.id AND h.to_status IN ('CLOSED', 'CANCELLED')) AS "endedAt"
+           WHERE h.order_id = o.id AND h.to_status IN ('CLOSED', 'CANCELLED')) AS "endedAt",
+         EXISTS (SELECT FROM order_timeout.timeout t WHERE t.key = o.id AND t.state = 'parked') AS "isParked"
     FROM order_timeout.orders o`;
 
 function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {
@@ -109,9 +111,9 @@ function wholePayments(id: string, bank: Bank): BankPayment[] {
 }
 
 /** Nobody can pay for an order that has ended, from the moment at which it ended unpaid. */
-function payableProblems({ id, status, closingAt, endedAt }: OrderFacts, bank: Bank, now: number): string[] {
-  // What only a shop says may be wrong.
-  const isPaid = status === 'PAID' && wholePayments(id, bank).some(({ refunded }) => refunded === 0n);
+function payableProblems({ id, status, closingAt, endedAt, isParked }: OrderFacts, bank: Bank, now: number): string[] {
+  // What only a shop says may be wrong. What is parked, a person reads.
+  const isPaid = status === 'PAID' && !isParked && wholePayments(id, bank).some(({ refunded }) => refunded === 0n);
   if (!isPaid && !ENDED_UNPAID.includes(status)) return [];
   const registered = [...bank.intents.values()].filter((intent) => intent.orderId === id && intent.isRegistered);
   const unused = registered.filter((intent) => bank.paymentsOf(intent).length === 0);
