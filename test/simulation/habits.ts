@@ -12,8 +12,9 @@ export const MANY = 20;
 /** Of worlds, the share that has one of what came later. */
 const RARE = 0.15;
 
-/** Of worlds, the share that has a story. */
+/** Of worlds, the share that has a story, and of the others, the share that has one of those that came later. */
 const TOLD = 0.06;
+const TOLD_LATER = 0.02;
 
 /** What happens in a story, which is told in stories.ts. */
 export const STORIES = [
@@ -40,11 +41,18 @@ export const STORIES = [
   'steady',
 ] as const;
 
-export type StoryName = (typeof STORIES)[number];
+const LATER_STORIES = ['settledPart', 'crossing', 'spoiled', 'ownTimeouts'] as const;
 
-/** Undefined: the world has none, as most. */
-export function drawStory(random: Random): StoryName | undefined {
-  return random.chance(TOLD) ? random.oneOf(STORIES) : undefined;
+export type StoryName = (typeof STORIES)[number] | (typeof LATER_STORIES)[number];
+
+/**
+ * Undefined: the world has none, as most.
+ *
+ * @param later for those that came later, so that the seeds of before still have theirs
+ */
+export function drawStory(random: Random, later: Random): StoryName | undefined {
+  if (random.chance(TOLD)) return random.oneOf(STORIES);
+  return later.chance(TOLD_LATER) ? later.oneOf(LATER_STORIES) : undefined;
 }
 
 /** How the people of one world behave. */

@@ -1,4 +1,4 @@
-import { type INestApplicationContext, Module } from '@nestjs/common';
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type OrderTimeoutOptions, OrderTimeoutModule } from '../../src';
 import { type Kernel } from './kernel';
@@ -23,9 +23,12 @@ export class Instance {
     kernel.sessions.introduce(this.actor);
   }
 
-  /** @param failed is called if it does not start, as what watches over processes is. */
-  start(options: OrderTimeoutOptions, failed: () => void): void {
-    @Module({ imports: [OrderTimeoutModule.forRoot(options)], providers: [Listener] })
+  /**
+   * @param providers what the host has beside its listeners
+   * @param failed is called if it does not start, as what watches over processes is.
+   */
+  start(options: OrderTimeoutOptions, providers: readonly Type[], failed: () => void): void {
+    @Module({ imports: [OrderTimeoutModule.forRoot(options)], providers: [Listener, ...providers] })
     class Host {}
     const logger = process.env.SIMULATION_LOG === undefined ? false : console;
     const create = async (): Promise<void> => {

@@ -5,8 +5,10 @@ import { OnOrder, OnOrderInTransaction, type OrderEvent } from '../../src';
 /** What listeners of the host have heard in this world, as "order version". At least once each. */
 export const delivered = new Set<string>();
 
-/** How often the host's code fails, of 1, and whether what runs in transactions does for now. */
-export const host = { failing: 0, refuses: false };
+/**
+ * How often the host's code fails, of 1. For now, what runs in transactions fails, or catches that its statement has failed.
+ */
+export const host = { failing: 0, refuses: false, spoils: false };
 
 /** A table of the host, which has what the orders have: exactly once each. */
 export const HEARD = 'CREATE TABLE sim.heard (order_id text, version int, type text)';
@@ -24,6 +26,12 @@ export class Listener {
     ]);
     if (Math.random() < host.failing) await tx.query('SELECT 1 / 0').catch(() => undefined);
     if (host.refuses || Math.random() < host.failing) throw new Error('the host fails');
+  }
+
+  /** Often, nothing comes between this and COMMIT. */
+  @OnOrderInTransaction('payment_late')
+  async spoil(_events: OrderEvent<'payment_late'>[], tx: EntityManager): Promise<void> {
+    if (host.spoils) await tx.query('SELECT 1 / 0').catch(() => undefined);
   }
 
   /** Not of what is paid: then nothing comes between what the other one spoils and COMMIT. */

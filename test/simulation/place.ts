@@ -4,6 +4,7 @@ import { OrderTimeoutModule } from '../../src';
 import { onServer, urlOf } from '../support/database';
 import { Backends } from './backends';
 import { HEARD } from './listener';
+import { NOTED } from './own-timeouts';
 import { KEEP_PAST } from './past';
 
 /** Where worlds are played, one after the other. */
@@ -55,6 +56,7 @@ function clockSql(startMs: number): string {
   return `
     CREATE SCHEMA sim;
     ${HEARD};
+    ${NOTED};
     CREATE SEQUENCE sim.drawn;
     CREATE FUNCTION sim.gen_random_uuid() RETURNS uuid LANGUAGE sql VOLATILE AS $$
       SELECT md5(nextval('sim.drawn'::regclass)::text)::uuid $$;

@@ -1,5 +1,6 @@
 import { Orders } from '../../src';
 import { type INestApplicationContext } from '@nestjs/common';
+import { type ScheduledTimeout } from '../../src/public/timeouts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Random } from '../model/random';
@@ -56,6 +57,8 @@ export class Stage {
   readonly transfers: Transfer[] = [];
   /** Orders about which a person has decided something. */
   readonly touched = new Set<string>();
+  /** What a host was told of timeouts of its own kind, in the order of its calls. */
+  readonly scheduled: ScheduledTimeout[] = [];
   /** People who are not done. */
   busy = 0;
   readonly mishaps: string[] = [];
@@ -74,7 +77,7 @@ export class Stage {
   ) {
     this.director = { name: '', random, followers: 0 };
     this.habits = drawHabits(random, swarm, new Random(seedOf(`${seed} apart`)));
-    this.story = drawStory(new Random(seedOf(`${seed} fable`)));
+    this.story = drawStory(new Random(seedOf(`${seed} fable`)), new Random(seedOf(`${seed} later`)));
   }
 
   /** Everybody draws alone, so that the others do the same without him. */

@@ -1,22 +1,22 @@
 import { type EntityManager } from 'typeorm';
 import { Orders } from '../../src';
 import { Database } from '../../src/database';
-import { type Expiry } from './bank-books';
+import { type BankPayment, type Expiry } from './bank-books';
 import { CURRENCY, PRICE } from './habits';
 import { host } from './listener';
-import { LINES, Storyteller } from './storyteller';
+import { lineOf, LINES, Storyteller } from './storyteller';
 
 /** Money that came so long before an order is not for it. */
 const LONG_MS = 16 * 60_000;
 
 /**
  * What costs money only if several rare things follow each other: told in this order, beside everything else that happens in
- * the world. Their orders are `s1` to `s4`.
+ * the world. Their orders are `s1` to `s6`.
  */
 export class Stories extends Storyteller {
   send(): void {
     const { story } = this.stage;
-    if (story !== undefined && story !== 'steady') this.stage.send(() => this[story]());
+    if (story !== undefined && story !== 'steady' && story !== 'ownTimeouts') this.stage.send(() => this[story]());
   }
 
   /** A payment of a reference that nobody has registered is paid back. Then, its order registers it. */
@@ -274,5 +274,45 @@ export class Stories extends Storyteller {
     if (!link || !(await this.reaches('s1', 'CLOSED'))) return;
     await this.stage.pause(600, 900);
     this.bank.receive(link, PRICE, 'STATUS_CHANGED');
+  }
+
+  /** The shop says that all has come, the bank that half of it has. A person pays that back, and the order stays PAID. */
+  private async settledPart(): Promise<void> {
+    const { bank } = this;
+    const link = await this.offer('s1');
+    if (!link) return;
+    await this.report('s1', { reference: link.reference, amount: PRICE });
+    const part = bank.pay(link, PRICE / 2n, CURRENCY, true);
+    if (!part) return;
+    bank.announce(part);
+    const row = await this.find(part, ['amount-mismatch', 'attempt-mismatch']);
+    if (row) await this.settle(row, part);
+  }
+
+  /** Of orders that need one of two sorts of goods, payments are told at one instant, to two instances. */
+  private async crossing(): Promise<void> {
+    const { stage, bank } = this;
+    for (const sku of ['X', 'Y']) await this.deliver(sku);
+    const payments: BankPayment[] = [];
+    for (const [index, sku] of ['X', 'Y', 'Y', 'X', 'X', 'Y'].entries()) {
+      const link = await this.offer(`s${index + 1}`, lineOf(sku));
+      const payment = link && bank.pay(link, PRICE, CURRENCY, true);
+      if (payment) payments.push(payment);
+    }
+    for (let tries = 0; tries < 20 && stage.instances.filter(({ answers }) => answers).length < 2; tries++)
+      await stage.pause(1, 4);
+    for (const payment of payments) stage.send(() => this.hint(payment));
+  }
+
+  /** For a while, a listener catches that its statement has failed. Meanwhile, money comes that no order has registered. */
+  private async spoiled(): Promise<void> {
+    const { bank } = this;
+    const link = this.link('s1-r1');
+    if (!(await this.place('s1'))) return;
+    bank.open(link, 's1', PRICE, false);
+    host.spoils = true;
+    bank.pay(link, PRICE);
+    await this.stage.pause(2, 20);
+    host.spoils = false;
   }
 }

@@ -10,8 +10,8 @@ import { type Stage } from './stage';
 /** Goods that only stories have, and how many pieces of them. */
 export const RARE_GOODS: ReadonlyMap<string, number> = new Map([
   ['S', 1],
-  ['X', 2],
-  ['Y', 2],
+  ['X', 3],
+  ['Y', 3],
 ]);
 
 type Lines = NewOrder['lines'];
@@ -82,6 +82,14 @@ export abstract class Storyteller {
     const link = await this.offer('s1');
     const part = link && this.bank.pay(link, PRICE / 2n);
     return part && (await this.find(part, ['amount-mismatch'])) ? part : undefined;
+  }
+
+  /** The bank says that there is news of a payment. */
+  protected hint({ transactionId }: BankPayment): Promise<unknown> {
+    const rawBody = Buffer.from(JSON.stringify({ type: 'STATUS_CHANGED', transactionId }));
+    return this.stage.ask(`the bank hints at ${transactionId}`, (orders) =>
+      orders.handleWebhook(this.bank.name, { headers: {}, rawBody }),
+    );
   }
 
   protected async refund({ reference }: BankPayment): Promise<void> {

@@ -100,7 +100,7 @@ export class Trouble {
   end(): void {
     this.isOver = true;
     this.broker.calmDown();
-    host.failing = 0;
+    Object.assign(host, { failing: 0, spoils: false });
   }
 
   private fateOf(text: string): Fate {

@@ -4,10 +4,11 @@ import { type UnmatchedPayment } from '../../src/public/orders';
 import { Random } from '../model/random';
 import { Bank } from './bank';
 import { drawTraits } from './bank-traits';
-import { checkWorld } from './check-world';
+import { checkWorld, countedProblems } from './check-world';
 import { Instance } from './instance';
 import { jsonOf, Kernel } from './kernel';
 import { delivered } from './listener';
+import { Notes, OwnTimeouts } from './own-timeouts';
 import { People } from './people';
 import { type Place } from './place';
 import { SimulatedBroker } from './simulated-broker';
@@ -159,6 +160,8 @@ class World {
     this.trouble.begin(stage.habits.failing);
     send();
     if (stage.story === 'stranger') this.start(true, 0);
+    if (stage.story === 'crossing' || stage.story === 'ownTimeouts') this.start(false);
+    if (stage.story === 'ownTimeouts') stage.send(() => new OwnTimeouts(stage, this.broker).tell());
     if (this.isBreaking) stage.send(() => this.breakThings());
     if (this.isStriking) stage.send(() => this.strike());
     if (stage.story === 'withoutRight') stage.send(() => this.trouble.withhold());
@@ -167,6 +170,7 @@ class World {
     while (kernel.time.now < untilMs || this.trouble.lasts) {
       if (kernel.time.now >= untilMs) kernel.delay(MINUTE, MINUTE / 2);
       await kernel.run(kernel.time.now + 5 * SECOND);
+      stage.mishaps.push(...(await countedProblems(kernel, stage)));
       if (!this.isBusy && (await this.nextDue()) > kernel.time.now + SOON_MS) break;
     }
     await this.calmDown();
@@ -287,7 +291,8 @@ class World {
     kernel.say(
       `${instance.actor.name} starts${knowsBank ? '' : ' without the bank'}${skewMs === 0 ? '' : `, ${skewMs} ms ahead`}, ${JSON.stringify(orders)}`,
     );
-    instance.start({ ...this.options, orders, database, providers: providers ?? [] }, () => {
+    const own = this.stage.story === 'ownTimeouts' ? [Notes] : [];
+    instance.start({ ...this.options, orders, database, providers: providers ?? [] }, own, () => {
       instance.crash();
       kernel.time.after(5 * SECOND, () => this.start());
     });

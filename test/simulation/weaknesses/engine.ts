@@ -104,6 +104,11 @@ export const ENGINE_WEAKNESSES: readonly Weakness[] = [
         'const isLoginRefused = hasCode(/^(28|3D)/);',
         'const isLoginRefused = hasCode(/^-(28|3D)/);',
       ),
+      patch(
+        'database/database-errors.ts',
+        'return links.some((link) => whileConnecting.has(link)) && !links.some(isAway);',
+        'return links.some((link) => whileConnecting.has(link)) && links.length < 0;',
+      ),
     ],
   },
   {
