@@ -183,8 +183,9 @@ export class HandleUnmatched {
     await this.enterRefunding(order, refunds, context);
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
-    // All of it is too much now, which the new row says.
-    const told = [...kept, ...disputed].map((attempt) => ({ attempt, still: WHOLE_PAYMENT_REASONS }));
+    // All of it is too much now, which the new row says. What came late for the order is surplus once another payment pays it.
+    const still = WHOLE_PAYMENT_REASONS.filter((one) => reason === 'late' || one !== 'late');
+    const told = [...kept, ...disputed].map((attempt) => ({ attempt, still }));
     await this.store.contested.closeOutdated(context.tx, told);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };

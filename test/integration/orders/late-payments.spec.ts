@@ -20,6 +20,7 @@ import {
 
 const REFUNDING_MERCHANT = 'refunder';
 const KEEPING_MERCHANT = 'keeper';
+const REVIVING_MERCHANT = 'reviver';
 const HOUR = 3_600_000;
 
 const policies: OrderPolicyOptions = {
@@ -27,6 +28,7 @@ const policies: OrderPolicyOptions = {
   merchants: {
     [REFUNDING_MERCHANT]: { latePayment: 'refund' },
     [KEEPING_MERCHANT]: { latePayment: 'keep', surplusPayment: 'keep' },
+    [REVIVING_MERCHANT]: { latePayment: 'revive-if-stock', surplusPayment: 'keep' },
   },
 };
 
@@ -127,6 +129,17 @@ describe('late, surplus, and partial payments', () => {
       expect(await pay(id, 'late-kept')).toMatchObject({ outcome: 'late', order: { status: 'CLOSED' } });
       expect(await handlingOf(id)).toEqual(['late kept']);
       expect(await attemptsOf(id)).toEqual(['late-kept PAID']);
+    });
+
+    it('tells a person once of what is kept, when another payment revives the order', async () => {
+      const id = await closed({ merchantId: KEEPING_MERCHANT });
+      await pay(id, 'late-first');
+      await pay(id, 'late-second');
+      expect(await handlingOf(id)).toEqual(['late kept', 'late kept']);
+      const change = `UPDATE ${SCHEMA}.orders SET merchant_id = $1 WHERE id = $2`;
+      await shop.dataSource.query(change, [REVIVING_MERCHANT, id]);
+      expect(await pay(id, 'late-first')).toMatchObject({ order: { status: 'PAID' } });
+      expect(await handlingOf(id)).toEqual(['late adopted', 'late adopted', 'surplus kept']);
     });
 
     it('never revives a canceled order', async () => {
