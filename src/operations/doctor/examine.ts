@@ -93,8 +93,8 @@ const addressesOf = (broker: BrokerDependencies): string[] => [ladderOf(broker).
  */
 async function tellOtherSettings(broker: BrokerDependencies, theirs: string, notes: Notes): Promise<void> {
   const { client } = broker;
-  const refusal = await onBroker(client, notes, (connection) =>
-    new BrokerInspection(connection).publishRefusal(client.names.events),
+  const refusal = await notes.examine('rights to publish', () =>
+    onBroker(client, notes, (connection) => new BrokerInspection(connection).publishRefusal(client.names.events)),
   );
   const ours = addressesOf(broker).join(' or ');
   const seen = `The instances hand wake-ups to ${theirs}, and with these settings they would hand them to ${ours}.`;
