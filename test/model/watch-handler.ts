@@ -1,5 +1,5 @@
 import { type AttemptFinding } from '../../src/orders/model/findings';
-import { isWatched, planWatch } from '../../src/orders/unmatched/payment-watch';
+import { isWatched, planWatch, wasOpen } from '../../src/orders/unmatched/payment-watch';
 import { isUndecided } from '../../src/orders/model/order';
 import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { interrogateAll } from './interrogate';
@@ -22,6 +22,7 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       const since = new Date(String(due.payload.since));
       const outcome = planWatch(findings, { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs });
       late.settle(order.id, { cause: due.cause }, { isAsking: outcome.type === 'retry' });
+      if (outcome.type === 'done' && findings.some(wasOpen)) late.watch(order.id);
       return outcome;
     },
     ask(due, errand, answered) {

@@ -71,7 +71,7 @@ export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date
 /**
  * Pure: decides when to look up again. CLOSED ends this round, and anything unclear is looked up again soon. So is "not
  * known" for a minute: the provider has closed this attempt before, so one of its answers is wrong, and no round
- * follows the last one. If the last round had to close an attempt, one more looks for a payment that was on its way.
+ * follows the last one.
  */
 export function planWatch(
   findings: readonly AttemptFinding[],
@@ -82,10 +82,7 @@ export function planWatch(
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
   // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
-  if (next) return { type: 'reschedule', dueAt: next };
-  const isOfPolicy = offsetsMs.some((ms) => since.getTime() + ms >= due.dueAt.getTime());
-  const hasClosed = findings.some(({ finding }) => finding.type === 'CLOSED' && finding.wasOpen);
-  return hasClosed && isOfPolicy ? { type: 'reschedule', dueAt: new Date(now.getTime() + DOUBT_MS) } : DONE;
+  return next ? { type: 'reschedule', dueAt: next } : DONE;
 }
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
@@ -121,6 +118,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     private readonly policies: OrderPolicies,
     private readonly unmatched: HandleUnmatched,
     private readonly found: NoteUnmatchedMoney,
+    private readonly watch: PaymentWatch,
   ) {}
 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
@@ -159,8 +157,14 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const offsetsMs = this.policies.of(before.merchantId).lateWatchOffsetsMs;
     const outcome = planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
     await this.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
+    if (outcome.type === 'done' && findings.some(wasOpen)) await this.watch.begin(tx, [after], now, due.traceparent);
     return outcome;
   }
+}
+
+/** What the buyer had begun may still arrive, and no round is left that would find it: the watch begins anew. */
+export function wasOpen({ finding }: AttemptFinding): boolean {
+  return finding.type === 'CLOSED' && finding.wasOpen === true;
 }
 
 function roundOf(due: Due, { orders }: LockedBatch, findings: readonly AttemptFinding[] | undefined): Round {

@@ -381,6 +381,18 @@ describe('late, surplus, and partial payments', () => {
       expect(await next(25 * HOUR + 1_000)).toBe('done');
     });
 
+    it('begins anew if its last round has closed something', async () => {
+      const id = await closed({}, 'reopened-late');
+      shop.provider.reopen('reopened-late');
+      const last = new Date(Date.now() - 26 * HOUR);
+      const [before] = await watchesOf(id);
+      expect(await watch(id, last)).toEqual({ type: 'done' });
+      const [timeout] = await watchesOf(id);
+      expect(Date.parse(timeout?.payload.since ?? '')).toBeGreaterThan(Date.parse(before?.payload.since ?? ''));
+      expect(await watch(id, last)).toEqual({ type: 'done' });
+      expect(await watchesOf(id)).toEqual([timeout]);
+    });
+
     it('looks up again soon if it got no answer', async () => {
       const id = await closed({}, 'silent');
       shop.provider.answerQuery('silent', { type: 'UNKNOWN', reason: 'down' });

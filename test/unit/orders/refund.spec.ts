@@ -99,7 +99,6 @@ describe('the payment watch', () => {
       offsetsMs,
     });
   const CLOSED = { type: 'CLOSED', evidence: {} } as const;
-  const CLOSED_NOW = { ...CLOSED, wasOpen: true } as const;
   const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const;
 
   it('looks up at each offset after the end, and then no more', () => {
@@ -113,14 +112,6 @@ describe('the payment watch', () => {
     expect(plan(CLOSED)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
     expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
     expect(plan(PAID_OUTCOME)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
-  });
-
-  it('looks once more after a last round that had to close an attempt, for a payment that was on its way', () => {
-    const since = { since: NOW, offsetsMs };
-    const found = [{ provider: 'fake', reference: 'a-1', merchantAccount: null, finding: CLOSED_NOW }];
-    const late = planWatch(found, { ...since, now: at(900_000), due: { dueAt: at(60_000) } });
-    expect(late).toEqual({ type: 'reschedule', dueAt: at(960_000) });
-    expect(planWatch(found, { ...since, now: at(961_000), due: { dueAt: at(960_000) } })).toEqual({ type: 'done' });
   });
 
   it('distrusts for a minute that a provider no longer knows an attempt that it closed, then trusts it', () => {
