@@ -10,7 +10,7 @@ import { type Transfer, WIRE } from './clerk';
 import { type Kernel } from './kernel';
 import { delivered } from './listener';
 import { ownProblems } from './own-timeouts';
-import { type PastFacts, pastFacts, recordsOf } from './past';
+import { OUTAGE, type PastFacts, pastFacts, recordsOf } from './past';
 import { type Stage } from './stage';
 import { RARE_GOODS } from './storyteller';
 
@@ -48,6 +48,7 @@ export async function checkWorld(
     ...timeouts
       .filter(({ key, state }) => state === 'parked' && stage.done.has(key))
       .map(({ key, says }) => `${key} waits for a person, who has settled its money: ${says}`),
+    ...(await kernel.query<{ says: string }>('SELECT says FROM sim.counted')).map(({ says }) => says),
     ...placingProblems(stage, [...orders, ...past.gone]),
     ...(await toldProblems(kernel, stage)),
     ...(await recordProblems(kernel, stage, past, events)),
@@ -105,19 +106,7 @@ function endlessProblems(
 }
 
 /** Failures that use up nothing: of the database ever, and of a bank for a day. */
-const PASSING =
-  /refused by the world|Connection terminated|connection is refused|the bank is not there|answer of the bank is lost/;
-
-/** What is nobody's fault uses up no attempt, while nobody else makes mistakes. */
-export async function countedProblems(kernel: Kernel, { habits }: Stage): Promise<string[]> {
-  if (habits.failing > 0) return [];
-  const counted = await kernel.query<StoredTimeout>(
-    'SELECT kind, key, state, last_error AS says FROM order_timeout.timeout WHERE attempts > 0 ORDER BY kind, key',
-  );
-  return counted
-    .filter(({ says }) => PASSING.test(says ?? ''))
-    .map(({ kind, key, says }) => `${kind} ${key} counts what is nobody's fault: ${says}`);
-}
+const PASSING = new RegExp(`${OUTAGE}|the bank is not there|answer of the bank is lost`);
 
 /** What a shop was told is true, also after a crash. */
 async function toldProblems(kernel: Kernel, { registered, paid, canceled, uncanceled }: Stage): Promise<string[]> {

@@ -20,12 +20,22 @@ export interface PastFacts {
   readonly claims: readonly ClaimFact[];
 }
 
+/** What a timeout says after a failure of the database, which is nobody's fault. */
+export const OUTAGE = 'refused by the world|Connection terminated|connection is refused';
+
 /** SQL: keeps what the purge deletes and an erasure overwrites, as it was just before. For a migrated database. */
 export const KEEP_PAST = `
   CREATE TABLE sim.past_order (LIKE order_timeout.orders);
   CREATE TABLE sim.past_attempt (LIKE order_timeout.payment_attempt);
   CREATE TABLE sim.past_chargeback (LIKE order_timeout.unmatched_payment);
   CREATE TABLE sim.erased_early (says text);
+  CREATE TABLE sim.counted (says text);
+  CREATE FUNCTION sim.note_counted() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO sim.counted
+      VALUES (NEW.kind || ' ' || NEW.key || ' counts a failure of the database: ' || NEW.last_error);
+      RETURN NULL;
+    END $$;
   CREATE FUNCTION sim.note_early() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO sim.erased_early
@@ -49,7 +59,9 @@ export const KEEP_PAST = `
     FOR EACH ROW WHEN (OLD.reference NOT LIKE 'erased:%' AND NEW.reference LIKE 'erased:%')
     EXECUTE FUNCTION sim.keep('past_attempt');
   CREATE TRIGGER keep_settled AFTER DELETE ON order_timeout.unmatched_payment
-    FOR EACH ROW WHEN (OLD.reason = 'chargeback') EXECUTE FUNCTION sim.keep('past_chargeback')`;
+    FOR EACH ROW WHEN (OLD.reason = 'chargeback') EXECUTE FUNCTION sim.keep('past_chargeback');
+  CREATE TRIGGER note_counted AFTER UPDATE ON order_timeout.timeout
+    FOR EACH ROW WHEN (NEW.attempts > OLD.attempts AND NEW.last_error ~ '${OUTAGE}') EXECUTE FUNCTION sim.note_counted()`;
 
 export async function pastFacts(kernel: Kernel): Promise<PastFacts> {
   const erased = await kernel.query<{ id: string }>(`

@@ -4,7 +4,7 @@ import { type UnmatchedPayment } from '../../src/public/orders';
 import { Random } from '../model/random';
 import { Bank } from './bank';
 import { drawTraits } from './bank-traits';
-import { checkWorld, countedProblems } from './check-world';
+import { checkWorld } from './check-world';
 import { Instance } from './instance';
 import { jsonOf, Kernel } from './kernel';
 import { delivered } from './listener';
@@ -170,7 +170,6 @@ class World {
     while (kernel.time.now < untilMs || this.trouble.lasts) {
       if (kernel.time.now >= untilMs) kernel.delay(MINUTE, MINUTE / 2);
       await kernel.run(kernel.time.now + 5 * SECOND);
-      stage.mishaps.push(...(await countedProblems(kernel, stage)));
       if (!this.isBusy && (await this.nextDue()) > kernel.time.now + SOON_MS) break;
     }
     await this.calmDown();
