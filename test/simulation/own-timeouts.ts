@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { type INestApplicationContext, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import {
   type DueTimeout,
+  type ScheduledTimeout,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
@@ -83,10 +84,9 @@ export class OwnTimeouts {
 
   private async schedule(key: string, afterMs: number): Promise<void> {
     const { stage } = this;
-    const [told] =
-      (await stage.ask(`the host schedules ${key} in ${afterMs} ms`, (_orders, app) =>
-        app.get(TimeoutScheduler).schedule([{ kind: KIND, key, afterMs }]),
-      )) ?? [];
+    const schedule = (_orders: unknown, app: INestApplicationContext): Promise<ScheduledTimeout[]> =>
+      app.get(TimeoutScheduler).schedule([{ kind: KIND, key, afterMs }]);
+    const [told] = (await stage.ask(`the host schedules ${key} in ${afterMs} ms`, schedule, false)) ?? [];
     if (told) stage.scheduled.push(told);
   }
 }
