@@ -50,7 +50,7 @@ export class Claims {
     if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
+    if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same), order.id);
     if (decision === 'outranks' && money.isAssigned) {
       this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
     } else if (isOthersToo(decision, booking, same.handled, isSettled)) keep('attempt-mismatch');
@@ -168,7 +168,7 @@ export class Claims {
       !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
     for (const [index, { unowned }] of found.entries()) {
       const names = money[index];
-      if (names) store.closeUnmatched(unownedOf(names, { unowned }).filter(isNeeded));
+      if (names) store.closeUnmatched(unownedOf(names, { unowned }).filter(isNeeded), after.id);
     }
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);

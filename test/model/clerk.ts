@@ -19,7 +19,7 @@ import { isOpen, reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { isItsFailure } from './check-units';
 import { isFailure } from './refund-handler';
-import { lockAtDesk } from './lock-at-desk';
+import { isPaidFor, lockAtDesk } from './lock-at-desk';
 import { workOffMoney } from './operator';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
@@ -76,7 +76,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   const claims = same.attempts.filter((one) => one.orderId !== order.id && isMisreported(one, money));
   for (const claim of claims) giveUp(shop, claim);
   const told = store.twins(row).filter(({ orderId }) => orderId === order.id);
-  for (const one of [row, ...told]) store.unmatched.resolve(one.id, 'adopted', agenda.now);
+  for (const one of [row, ...told]) store.resolveUnmatched(one, 'adopted');
   store.amend(order.id, {});
   bookPayment(world, late, money, { orderId: order.id, by: BY });
   late.claims.contest(claims);
@@ -98,7 +98,7 @@ function giveUp({ world: { store, engine, agenda } }: Shop, claim: PaymentAttemp
  * wire what is there and what no order needs, and says so.
  */
 function settle(shop: Shop, row: UnmatchedRow): void {
-  const { store, agenda, trace } = shop.world;
+  const { store, trace } = shop.world;
   const units = unitsSeen(shop, row);
   const [unit] = units;
   // Whose money it is, the order will show, or has shown. A report may name the payment by the provider's own id, or call
@@ -119,7 +119,7 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   for (const one of units) one.paidBack += one.held;
   const order = row.orderId !== null && store.has(row.orderId) ? store.lock(row.orderId) : undefined;
   for (const one of [row, ...store.twins(row)]) {
-    store.unmatched.resolve(one.id, 'settled', agenda.now);
+    store.resolveUnmatched(one, 'settled');
     if (outlivesRow(one, order)) store.handled.rememberSettled(one);
   }
   endRefund(shop, row);
@@ -167,11 +167,13 @@ function markSettled(
   order: LockedOrder,
 ): void {
   const held = heldAttempt(order, row, 'PAID');
-  if (!held || !wiring.settles) return;
-  const settled = withStatus(held, 'SETTLED');
-  store.putAttempt(settled);
-  if (isSettledReport(settled) && wiring.tellsOfSettled) late.watch(order.id);
-  if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
+  if (held && wiring.settles) {
+    const settled = withStatus(held, 'SETTLED');
+    store.putAttempt(settled);
+    if (isSettledReport(settled) && wiring.tellsOfSettled) late.watch(order.id);
+  }
+  const after = store.lock(order.id);
+  if (isDue(after, agenda.now) || isPaidFor(after)) engine.schedule(paymentTimeout(order.id), agenda.now);
 }
 
 /** What a person has paid back, nobody else may. */

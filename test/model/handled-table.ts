@@ -37,6 +37,14 @@ export class HandledTable {
     this.rows = [...this.rows, { ...row, amount: BigInt(amount), orderId: null, fate: 'settled' }];
   }
 
+  /** The account of what a person has settled is known now. */
+  resolveAccount({ provider, reference }: UnmatchedRow, merchantAccount: string): void {
+    const isIts = (row: Remembered): boolean =>
+      row.provider === provider && row.reference === reference && row.merchantAccount === null;
+    const isSettled = ({ fate, orderId }: Remembered): boolean => fate === 'settled' && orderId === null;
+    this.rows = this.rows.map((row) => (isIts(row) && isSettled(row) ? { ...row, merchantAccount } : row));
+  }
+
   forgetSettled(names: PaymentNames): void {
     const isIts = (row: Remembered): boolean => row.fate === 'settled' && isAccount(row, names) && isNamed(row, names);
     this.rows = this.rows.filter((row) => !isIts(row));

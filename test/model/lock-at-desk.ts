@@ -7,8 +7,11 @@ import { type World } from './world';
 export function lockAtDesk({ store, engine, agenda }: World, orderId: string): LockedOrder {
   const hadMoney = store.adoptUnmatched(orderId);
   const order = store.lock(orderId);
-  const isPaidFor = isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
   // At the same moment, but after the work, which may call timeouts off or move them.
-  if (hadMoney || isPaidFor) agenda.after(0, () => engine.schedule(paymentTimeout(orderId), agenda.now));
+  if (hadMoney || isPaidFor(order)) agenda.after(0, () => engine.schedule(paymentTimeout(orderId), agenda.now));
   return order;
+}
+
+export function isPaidFor(order: LockedOrder): boolean {
+  return isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
 }

@@ -30,6 +30,7 @@ import { type Transition, type TransitionCause } from '../../src/orders/model/tr
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
 import { isHeld, type UnmatchedRow, UnmatchedTable } from './unmatched-table';
+import { type Wiring } from './wiring';
 
 /** One row of order_history. */
 export interface HistoryRow {
@@ -69,12 +70,14 @@ export class ModelStore {
   constructor(
     readonly stock: ModelStock,
     private readonly now: () => Date,
-    private readonly knowsAccounts: boolean,
-    /** Whether payments of erased and purged orders are recognized. */
-    private readonly remembers: boolean,
-    distinguishes: boolean,
+    private readonly wiring: Pick<Wiring, 'knowsAccounts' | 'remembers' | 'distinguishes'>,
+    /** Makes the timeout that closes this order due. */
+    private readonly decideNow: (orderId: string) => void,
   ) {
-    this.unmatched = new UnmatchedTable(distinguishes);
+    this.unmatched = new UnmatchedTable(wiring.distinguishes, (row, merchantAccount) => {
+      this.handled.resolveAccount(row, merchantAccount);
+      this.free(row);
+    });
   }
 
   insert(order: LockedOrder): void {
@@ -105,9 +108,9 @@ export class ModelStore {
   private meantBy(names: PaymentNames): PaymentAttempt | undefined {
     const attempts = this.all().flatMap((order) => order.attempts);
     const isMeant = (attempt: PaymentAttempt): boolean =>
-      this.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
+      this.wiring.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
     const holders = attempts.filter((attempt) => hasItsId(attempt) && isSamePayment(attempt, names));
-    if (this.knowsAccounts) return meantAttempt([...attempts.filter(isMeant), ...holders], names);
+    if (this.wiring.knowsAccounts) return meantAttempt([...attempts.filter(isMeant), ...holders], names);
     return attempts.find(isMeant) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
   }
 
@@ -146,9 +149,30 @@ export class ModelStore {
     };
   }
 
-  closeUnmatched(money: readonly { readonly id: string }[]): void {
+  /** @param by the order that books it */
+  closeUnmatched(money: readonly { readonly id: string }[], by: string): void {
     const isMeant = ({ id }: UnmatchedRow): boolean => money.some((one) => one.id === id);
     this.unmatched.handle(isMeant, 'adopted');
+    for (const row of this.unmatched.all().filter(isMeant)) this.free(row, by);
+  }
+
+  /** A person resolves a row. */
+  resolveUnmatched(row: UnmatchedRow, handling: 'adopted' | 'settled'): void {
+    this.unmatched.resolve(row.id, handling, this.now());
+    this.free(row);
+  }
+
+  /** `keptFromEnding` of src/orders/sql/attempts.ts: the orders that this money may have kept from ending are decided about. */
+  private free(row: UnmatchedRow, by?: string): void {
+    if (row.source !== 'provider') return;
+    const references = [row.reference, statedReference(row)];
+    const isNamed = ({ provider, reference }: PaymentAttempt): boolean =>
+      provider === row.provider && references.includes(reference);
+    const isOverdue = ({ status, expiresAt }: LockedOrder): boolean =>
+      status === 'CLOSING' || (status === 'PENDING' && expiresAt <= this.now());
+    for (const order of this.all().filter(({ id }) => id !== by)) {
+      if (isOverdue(order) && (order.id === row.orderId || order.attempts.some(isNamed))) this.decideNow(order.id);
+    }
   }
 
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
@@ -196,12 +220,12 @@ export class ModelStore {
       if (decision === 'refused') continue;
       if (!booking.wasBooked && isHandled(same.handled, money)) continue;
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
-      this.unmatched.change(row.id, { handling: 'adopted' });
+      this.closeUnmatched([row], orderId);
       const isNamed = closed.some((one) => isSamePayment(one, { ...money, transactionId: null }));
       if (isNamed && booking.isNew && money.source === 'report') continue;
       this.putAttempts(booking.after);
       closed.push(row, ...unownedOf(money, same));
-      if (vouched) this.closeUnmatched(unownedOf(vouched, same));
+      if (vouched) this.closeUnmatched(unownedOf(vouched, same), orderId);
       if (isOthersToo(decision, booking, same.handled)) {
         const why = { reason: 'attempt-mismatch', handling: 'kept', now: this.now() } as const;
         this.keepUnmatched([unmatchedFromAttempt(booking.holder, why)]);
@@ -297,7 +321,7 @@ export class ModelStore {
 
   /** src/orders/retention/purge-orders.ts, for an order without open items. */
   purge(orderId: string): void {
-    if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
+    if (this.wiring.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
     this.purged.push(this.lock(orderId));
     this.orders.delete(orderId);
     for (const [number, refund] of this.refunds) if (refund.orderId === orderId) this.refunds.delete(number);
@@ -315,7 +339,7 @@ export class ModelStore {
 
   /** src/orders/retention/purge-orders.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
   erase(orderId: string, pseudonymOf: (key: AttemptKey) => string): void {
-    if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
+    if (this.wiring.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
     const erased = <T extends AttemptKey>(row: T): T => ({ ...row, reference: pseudonymOf(row) });
     const isOwn = (key: AttemptKey): boolean => this.lock(orderId).attempts.some((one) => isSameAttempt(one, key));
     for (const row of this.unmatched.all().filter((one) => one.orderId === orderId || isOwn(one))) {
@@ -377,12 +401,12 @@ export class ModelStore {
   }
 
   private isSame(a: AttemptKey, b: AttemptKey): boolean {
-    return this.knowsAccounts ? isSameAttempt(a, b) : a.provider === b.provider && a.reference === b.reference;
+    return this.wiring.knowsAccounts ? isSameAttempt(a, b) : a.provider === b.provider && a.reference === b.reference;
   }
 
   /** A variant that knows no accounts books on whichever attempt has the number. */
   private accounted(orderId: string, money: Money): Money {
-    if (this.knowsAccounts) return money;
+    if (this.wiring.knowsAccounts) return money;
     const known = this.lock(orderId).attempts.find((attempt) => this.isSame(attempt, money));
     return known ? { ...money, merchantAccount: known.merchantAccount } : money;
   }

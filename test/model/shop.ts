@@ -11,6 +11,7 @@ import {
   PAYMENT_REFUND,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
+  paymentTimeout,
 } from '../../src/orders/model/order-timeouts';
 import { Agenda } from './agenda';
 import { closingHandler } from './closing-handler';
@@ -65,9 +66,8 @@ export class Shop {
       store: new ModelStore(
         new ModelStock(this.plan.stock),
         () => agenda.now,
-        wiring.knowsAccounts,
-        wiring.remembers,
-        wiring.distinguishes,
+        wiring,
+        (orderId) => this.world.engine.schedule(paymentTimeout(orderId), agenda.now),
       ),
       engine: new ModelEngine({
         ...common,

@@ -28,8 +28,14 @@ export class UnmatchedTable {
   private rows: UnmatchedRow[] = [];
   private ids = 0;
 
-  /** @param distinguishes whether two transactions under one reference are two payments */
-  constructor(private readonly distinguishes = true) {}
+  /**
+   * @param distinguishes whether two transactions under one reference are two payments
+   * @param resolved is told of a row that has got its account
+   */
+  constructor(
+    private readonly distinguishes: boolean,
+    private readonly resolved: (row: UnmatchedRow, merchantAccount: string) => void,
+  ) {}
 
   all(): readonly UnmatchedRow[] {
     return this.rows;
@@ -61,19 +67,25 @@ export class UnmatchedTable {
 
   /** One payment has one row, although one of two sources did not know its account. */
   private accounted(one: UnmatchedMoney): UnmatchedMoney {
+    // What an attempt holds has the key of that attempt.
+    if (isHeld(one)) return one;
+    const isNamed = (row: UnmatchedRow): boolean =>
+      row.reason === one.reason && isSameRow({ ...row, merchantAccount: one.merchantAccount }, one);
     const isOf = ({ orderId }: UnmatchedRow): boolean =>
       orderId === one.orderId || orderId === null || one.orderId === null;
-    const isIts = (row: UnmatchedRow): boolean =>
-      row.reason === one.reason && isSameRow({ ...row, merchantAccount: one.merchantAccount }, one) && isOf(row);
-    const rows = this.rows.filter(isIts);
-    if (rows.some(({ merchantAccount }) => merchantAccount === one.merchantAccount)) return one;
+    const isThere = ({ merchantAccount }: UnmatchedRow): boolean => merchantAccount === one.merchantAccount;
+    const named = this.rows.filter(isNamed);
+    const rows = named.filter(isOf);
+    if (rows.some(isThere)) return one;
     const [only, ...others] = rows;
     if (one.merchantAccount === null)
       return only && others.length === 0 ? { ...one, merchantAccount: only.merchantAccount } : one;
     const unresolved = rows.find(({ merchantAccount }) => merchantAccount === null);
     if (!unresolved) return one;
     if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
+    if (unresolved.handling === 'adopted' || named.some(isThere)) return one;
     this.change(unresolved.id, { merchantAccount: one.merchantAccount });
+    this.resolved(unresolved, one.merchantAccount);
     return one;
   }
 
@@ -191,7 +203,7 @@ function distinguished({ transactionId, reference, evidence, ...money }: Unmatch
 }
 
 /** Whether the row is about money that an attempt of the order holds. */
-export function isHeld(row: UnmatchedRow): boolean {
+export function isHeld(row: Pick<UnmatchedRow, 'reason'>): boolean {
   return HELD_MONEY_REASONS.some((reason) => reason === row.reason);
 }
 

@@ -75,9 +75,9 @@ describe('confirmed money that came long before an order which registers its ref
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
   });
 
-  it('keeps an order open that has no attempt, if it was reported for that order before', async () => {
+  it('keeps an order open that has no attempt, if it was reported for that order before, until it is settled', async () => {
     const orderId = randomUUID();
-    await told('w-12');
+    const id = await told('w-12');
     await desk.report(orderId, 'w-12');
     await desk.shop.dataSource.query(
       `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE order_id = $1`,
@@ -87,6 +87,9 @@ describe('confirmed money that came long before an order which registers its ref
     expect(await close(orderId)).toMatchObject({ code: 'ORDER_HAS_MONEY', payments: [desk.attempt('w-12')] });
     await desk.expire(orderId);
     await parked(orderId);
+    await settle(id);
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
   });
 
   it('keeps it open although its attempts are known to be closed', async () => {
