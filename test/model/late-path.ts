@@ -20,6 +20,7 @@ import {
 } from '../../src/orders/model/order';
 import { reconcileTimeout, PAYMENT_REFUND, ORDER_LATE_WATCH } from '../../src/orders/model/order-timeouts';
 import { transition, type ActionContext } from '../../src/orders/model/transition';
+import { type TimeoutOutcome } from '../../src/timeouts';
 import { type World } from './world';
 
 /** As in LockedContext. */
@@ -79,14 +80,21 @@ export class LatePath {
     if (REFUNDABLE.includes(order.status)) this.move(order, 'REFUNDING', by);
   }
 
-  /** An order that has ended is looked at again, while there is an attempt that was taken for closed. */
-  watch(orderId: string): void {
+  /**
+   * An order that has ended is looked at again, while there is an attempt that was taken for closed.
+   *
+   * @param planned of the last round of a watch, which begins anew
+   */
+  watch(orderId: string, planned?: TimeoutOutcome): void {
     const { store, engine, agenda, policy, wiring } = this.world;
     const order = store.lock(orderId);
     if (!wiring.watches || isUndecided(order.status) || !order.attempts.some(isWatched)) return;
     const since = agenda.now.toISOString();
     const dueAt = nextWatchAt(agenda.now, policy.lateWatchOffsetsMs, agenda.now);
-    if (dueAt) engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, dueAt, { since });
+    if (!dueAt) return;
+    const soonest = planned?.type === 'retry' ? agenda.now.getTime() + (planned.afterMs ?? 0) : Infinity;
+    const first = new Date(Math.min(dueAt.getTime(), soonest));
+    engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, first, { since, ...(planned && { isAnew: true }) });
   }
 
   private handle(

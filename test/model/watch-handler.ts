@@ -1,5 +1,5 @@
 import { type AttemptFinding } from '../../src/orders/model/findings';
-import { isWatched, planWatch, wasOpen } from '../../src/orders/unmatched/payment-watch';
+import { isWatched, mustBeginAnew, planWatch } from '../../src/orders/unmatched/payment-watch';
 import { isUndecided } from '../../src/orders/model/order';
 import { LOOK_UP, DONE } from '../../src/timeouts/model/timeout';
 import { interrogateAll } from './interrogate';
@@ -20,10 +20,12 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
       const since = new Date(String(due.payload.since));
-      const outcome = planWatch(findings, { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs });
+      const round = { since, now: agenda.now, offsetsMs: policy.lateWatchOffsetsMs };
+      const outcome = planWatch(findings, { ...round, due });
       late.settle(order.id, { cause: due.cause }, { isAsking: outcome.type === 'retry' });
-      if (outcome.type === 'done' && findings.some(wasOpen)) late.watch(order.id);
-      return outcome;
+      if (!mustBeginAnew(findings, { ...round, payload: due.payload })) return outcome;
+      late.watch(order.id, outcome);
+      return DONE;
     },
     ask(due, errand, answered) {
       interrogateAll(world, store.lock(due.key).attempts.filter(isWatched), errand, answered);

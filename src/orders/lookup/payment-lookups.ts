@@ -98,7 +98,7 @@ async function interrogate(
   for (;;) {
     const step = nextStep(attempt, facts, now);
     if (step.type === 'conclude') return step.finding;
-    if (signal.aborted) return { type: 'UNKNOWN', reason: 'no time was left for the look-up' };
+    if (signal.aborted) return outOfTime(facts);
     switch (step.type) {
       case 'query':
         facts = { ...facts, query: await orUnknown(() => provider.query(ref, signal)) };
@@ -113,6 +113,11 @@ async function interrogate(
         return assertNever(step);
     }
   }
+}
+
+/** Whoever goes on after the first answer knows that the attempt is open, and may have closed it. */
+function outOfTime({ query }: Facts): Finding {
+  return { type: 'UNKNOWN', reason: 'no time was left for the look-up', ...(query && { isKnownThere: true }) };
 }
 
 /** The report stays what it is, whether the attempt is closed or not: its provider does not confirm it. */

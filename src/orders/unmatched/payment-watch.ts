@@ -44,6 +44,21 @@ export class PaymentWatch {
     await this.scheduler.schedule(rounds, { tx });
   }
 
+  /**
+   * Starts over with `order`, whose last round has closed an attempt: what the buyer had begun may still arrive. Only once,
+   * or an attempt that no close ends would be looked up for ever, and its order never be erased.
+   *
+   * @param planned what the last round would do otherwise. A sooner look-up stays.
+   */
+  async beginAnew(tx: EntityManager, order: LockedOrder, planned: TimeoutOutcome, now: Date): Promise<void> {
+    const soonest = planned.type === 'retry' ? now.getTime() + (planned.afterMs ?? 0) : Infinity;
+    const rounds = this.firstRound(order, now).map(({ dueAt, payload, ...ref }) => {
+      const first = Math.min(dueAt?.getTime() ?? soonest, soonest);
+      return { ...ref, dueAt: new Date(first), payload: { ...payload, isAnew: true } };
+    });
+    await this.scheduler.schedule(rounds, { tx });
+  }
+
   private firstRound(order: LockedOrder, now: Date): ScheduleTimeout[] {
     if (isUndecided(order.status) || !order.attempts.some(isWatched)) return [];
     const dueAt = nextWatchAt(now, this.policies.of(order.merchantId).lateWatchOffsetsMs, now);
@@ -83,6 +98,20 @@ export function planWatch(
   // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
   return next ? { type: 'reschedule', dueAt: next } : DONE;
+}
+
+/**
+ * Pure: whether this is the last round, and it found an attempt open that it has closed, or may have: then no round is left that
+ * would find what the buyer had begun. Not in a watch that began anew.
+ */
+export function mustBeginAnew(
+  findings: readonly AttemptFinding[],
+  { since, now, payload, offsetsMs }: { since: Date; now: Date; payload: Due['payload']; offsetsMs: readonly number[] },
+): boolean {
+  const wasOpen = ({ finding }: AttemptFinding): boolean =>
+    (finding.type === 'CLOSED' && finding.wasOpen === true) ||
+    (finding.type === 'UNKNOWN' && finding.isKnownThere === true);
+  return nextWatchAt(since, offsetsMs, now) === undefined && payload['isAnew'] !== true && findings.some(wasOpen);
 }
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
@@ -155,16 +184,13 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
     const offsetsMs = this.policies.of(before.merchantId).lateWatchOffsetsMs;
-    const outcome = planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
+    const since = sinceOf(due);
+    const outcome = planWatch(findings, { since, now, due, offsetsMs });
     await this.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
-    if (outcome.type === 'done' && findings.some(wasOpen)) await this.watch.begin(tx, [after], now, due.traceparent);
-    return outcome;
+    if (!mustBeginAnew(findings, { since, now, payload: due.payload, offsetsMs })) return outcome;
+    await this.watch.beginAnew(tx, after, outcome, now);
+    return DONE;
   }
-}
-
-/** What the buyer had begun may still arrive, and no round is left that would find it: the watch begins anew. */
-export function wasOpen({ finding }: AttemptFinding): boolean {
-  return finding.type === 'CLOSED' && finding.wasOpen === true;
 }
 
 function roundOf(due: Due, { orders }: LockedBatch, findings: readonly AttemptFinding[] | undefined): Round {

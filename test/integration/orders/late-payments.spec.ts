@@ -381,16 +381,34 @@ describe('late, surplus, and partial payments', () => {
       expect(await next(25 * HOUR + 1_000)).toBe('done');
     });
 
-    it('begins anew if its last round has closed something', async () => {
+    const lastRound = (): Date => new Date(Date.now() - 26 * HOUR);
+
+    it('begins anew, once, if its last round has closed an attempt', async () => {
       const id = await closed({}, 'reopened-late');
       shop.provider.reopen('reopened-late');
-      const last = new Date(Date.now() - 26 * HOUR);
-      const [before] = await watchesOf(id);
-      expect(await watch(id, last)).toEqual({ type: 'done' });
+      expect(await watch(id, lastRound())).toEqual({ type: 'done' });
       const [timeout] = await watchesOf(id);
-      expect(Date.parse(timeout?.payload.since ?? '')).toBeGreaterThan(Date.parse(before?.payload.since ?? ''));
-      expect(await watch(id, last)).toEqual({ type: 'done' });
+      expect(timeout?.payload).toEqual({ since: expect.any(String) as string, isAnew: true });
+      expect(Date.parse(timeout?.payload.since ?? '')).toBeGreaterThan(Date.now() - HOUR);
+      shop.provider.reopen('reopened-late');
+      const again = { since: lastRound().toISOString(), isAnew: true };
+      expect(await round(ORDER_LATE_WATCH, id, again)).toEqual({ type: 'done' });
       expect(await watchesOf(id)).toEqual([timeout]);
+    });
+
+    it('begins anew with the next look-up of an attempt that gave no answer', async () => {
+      const { id } = newOrder();
+      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('open-again') })]);
+      await shop.register.execute({ orderId: id, ...attempt('silent-late') });
+      await expire(id);
+      await settleUntilDone(shop, [id]);
+      shop.provider.reopen('open-again');
+      shop.provider.answerQuery('silent-late', { type: 'UNKNOWN', reason: 'down' });
+      expect(await watch(id, lastRound())).toEqual({ type: 'done' });
+      const [timeout] = await watchesOf(id);
+      expect(timeout?.payload).toMatchObject({ isAnew: true });
+      const waitMs = (timeout?.due_at.getTime() ?? 0) - Date.parse(timeout?.payload.since ?? '');
+      expect(waitMs).toBe(2_000);
     });
 
     it('looks up again soon if it got no answer', async () => {

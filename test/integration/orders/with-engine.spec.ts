@@ -4,7 +4,7 @@ import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { PaymentObservers, PaymentProviders, type RefundOutcome } from '../../../src/payments';
-import { TimeoutEngine, TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
+import { TimeoutEngine, TimeoutObservers, TimeoutScheduler, TimeoutsModule } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { Recorder, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -95,6 +95,19 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await done([id]);
     expect(outcomesOf(id)).toEqual(['look-up', 'retry', 'look-up', 'done']);
     expect((await module.get(Orders).history(id)).map((entry) => entry.to)).toEqual(['PENDING', 'CLOSING', 'CLOSED']);
+  });
+
+  it('begins the watch of payments anew after a last round that has closed an attempt', async () => {
+    const attempt = { provider: 'fake', reference: 'opens-again' };
+    const [id = ''] = await place([newOrder({ paymentWindowMs: 50, attempt })]);
+    await until(async () => (await statusOf(id)) === 'CLOSED');
+    provider.reopen('opens-again');
+    const watch = { kind: 'order.late-watch', key: id };
+    const payload = { since: new Date(Date.now() - 26 * 3_600_000).toISOString() };
+    await module.get(TimeoutScheduler).schedule([{ ...watch, afterMs: 0, payload }]);
+    const left = () => module.get(TimeoutScheduler).find(watch);
+    await until(async () => (await left())?.payload['isAnew'] === true);
+    expect((await left())?.dueAt.getTime()).toBeGreaterThan(Date.now() + 30_000);
   });
 
   it('handles a canceled order with an open attempt immediately, long before its deadline', async () => {
