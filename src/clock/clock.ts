@@ -259,7 +259,9 @@ export class ToldFailures {
     const now = this.clock.monotonic();
     const toldAt = this.toldAt.get(kind);
     if (toldAt !== undefined && (this.workedAt < toldAt || now < toldAt + TELL_AGAIN_MS)) return false;
-    if (this.toldAt.size >= MOST_KINDS) this.toldAt.clear();
+    this.toldAt.delete(kind);
+    const [oldest] = this.toldAt.keys();
+    if (oldest !== undefined && this.toldAt.size >= MOST_KINDS) this.toldAt.delete(oldest);
     this.toldAt.set(kind, now);
     return true;
   }

@@ -227,7 +227,7 @@ export interface OwnTransactionOptions extends TransactionLimits {
   readonly isAside?: boolean;
 }
 
-/** A frozen process, or a machine that is gone, keeps its locks this long. Our transactions never pause. */
+/** A frozen process, or a machine that is gone, keeps its locks this long. Our transactions hardly pause. */
 const IDLE_MS = 5_000;
 
 /** Fails in a transaction that is aborted, and outside of one. COMMIT does not: it rolls an aborted one back, as a success. */

@@ -93,7 +93,7 @@ function findPublishedSecrets(environment: Environment): string[] {
   const found = PUBLISHED.filter(([name, secret]) => secret.test(unescaped(environment[name] ?? '')));
   return found.map(
     ([name, , remedy]) =>
-      `${name} has the default of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +
+      `${name} has a key or password of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +
       remedy,
   );
 }

@@ -1,9 +1,15 @@
 import { insufficientParts, moneyReceived } from '../../src/orders/model/money';
-import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/handle-unmatched';
+import {
+  decideLate,
+  type RefundDecision,
+  type LateOrSurplus,
+  stillTold,
+} from '../../src/orders/unmatched/handle-unmatched';
 import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { type UnmatchedRow } from './unmatched-table';
 import {
+  HELD_MONEY_REASONS,
   type LockedContext,
   refundOf,
   type RefundReason,
@@ -109,9 +115,12 @@ export class LatePath {
     if (others.length > 0) this.enterRefunding(order.id, by);
     this.report(others, reason, 'refunding');
     this.report([...kept, ...disputed], reason, 'kept');
-    const isTooMuch = (row: UnmatchedRow): boolean =>
-      row.reason === 'overpaid' && isOpen(row) && [...kept, ...disputed].some((one) => isSameRow(one, row));
-    this.world.store.unmatched.handle(isTooMuch, 'adopted');
+    const outdated = HELD_MONEY_REASONS.filter((one) => !stillTold(reason).includes(one));
+    const isOutdated = (row: UnmatchedRow): boolean =>
+      outdated.some((one) => one === row.reason) &&
+      isOpen(row) &&
+      [...kept, ...disputed].some((one) => isSameRow(one, row));
+    this.world.store.unmatched.handle(isOutdated, 'adopted');
     const { engine, agenda } = this.world;
     if (unverified.length > 0 && !isAsking) engine.schedule(reconcileTimeout(order.id), agenda.now);
   }

@@ -152,8 +152,9 @@ export class ModelStore {
   /** @param by the order that books it */
   closeUnmatched(money: readonly { readonly id: string }[], by: string): void {
     const isMeant = ({ id }: UnmatchedRow): boolean => money.some((one) => one.id === id);
+    const closed = this.unmatched.all().filter((row) => isMeant(row) && isOpen(row));
     this.unmatched.handle(isMeant, 'adopted');
-    for (const row of this.unmatched.all().filter(isMeant)) this.free(row, by);
+    for (const row of closed) this.free(row, by);
   }
 
   /** A person resolves a row. */

@@ -205,7 +205,7 @@ export class BrokerExamination {
     }
     if (idle.length === 0) return;
     const remedy =
-      'Repair the database first if an error says so: instances do not consume without it. Else start an instance with handlers of these kinds, or see in its log why it does not consume, such as a limit of channels (docs/runbook.md, "A queue does not serve").';
+      'If an error here is about the database, repair that first: instances do not consume without it. Otherwise, start an instance with handlers of these kinds, or see in its log why it does not consume, such as a limit of channels (docs/runbook.md, "A queue does not serve").';
     this.notes.warning('queue-without-consumer', `Nothing consumes ${idle.join(', ')}.`, remedy);
   }
 

@@ -108,7 +108,7 @@ async function tellOtherSettings(broker: BrokerDependencies, theirs: string, not
 /** For instances that have these settings already. */
 function permit({ options, names }: RabbitClient): string {
   const command = permitCommand(new URL(options.urls.at(-1) ?? ''), names);
-  return `If they have these already, run: ${command} (it replaces what else the user may do there: join patterns with |; docs/security.md).`;
+  return `If they have these already, run: ${command} (it replaces the user's rights in this vhost; to keep those, join the patterns with |: docs/security.md).`;
 }
 
 async function examineDatabase(patient: Patient, limits: DoctorLimits, notes: Notes): Promise<FromDatabase> {

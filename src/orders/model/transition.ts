@@ -58,7 +58,7 @@ export interface ActionContext extends Actor {
 /**
  * The context of a call of the module API: what the caller says. Without a cause, it is the API; without a trace, the span
  * that is active. The name of the actor must not refuse a payment: a NUL in it, which PostgreSQL cannot hold, is left out,
- * and plain JavaScript may give null for nobody, or a number.
+ * and callers in plain JavaScript may pass null or a number.
  */
 export function contextOf(by?: Partial<ActionContext> | null): ActionContext {
   const { cause, actor, traceparent } = by ?? {};

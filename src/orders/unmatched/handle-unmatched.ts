@@ -183,8 +183,8 @@ export class HandleUnmatched {
     await this.enterRefunding(order, refunds, context);
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
-    // All of it is too much now, which the new row says. What came late for the order is surplus once another payment pays it.
-    const still = WHOLE_PAYMENT_REASONS.filter((one) => reason === 'late' || one !== 'late');
+    // All of it is too much now, which the new row says.
+    const still = stillTold(reason);
     const told = [...kept, ...disputed].map((attempt) => ({ attempt, still }));
     await this.store.contested.closeOutdated(context.tx, told);
     // Looked up after this transaction. The answer is then decided here again.
@@ -311,6 +311,11 @@ export function decideLate(
   verification: Verification,
 ): UnmatchedDecision {
   return refundPayments(paidAttempts(order), 'late', latePayment === 'keep' || isErased(order), verification);
+}
+
+/** Pure: what a person is still told of money that is kept. What came late is surplus once another payment pays the order. */
+export function stillTold(reason: LateOrSurplus): readonly UnmatchedReason[] {
+  return WHOLE_PAYMENT_REASONS.filter((one) => reason === 'late' || one !== 'late');
 }
 
 /** Pure: whether what is too much of a paid order may be refunded: its provider has confirmed all that pays the order. */

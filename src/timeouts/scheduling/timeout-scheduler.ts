@@ -105,7 +105,7 @@ export class TimeoutScheduler {
   }
 
   private commit(requests: readonly ScheduleTimeout[], lockMs = 0): Promise<ScheduledTimeout[]> {
-    // Made before the transaction begins, which may pause for 5 s only.
+    // Made before the transaction begins, whose pauses are limited.
     const parts = inParts(lastOfEach(requests)).map((rows) => this.valuesOf(rows));
     const limits = parts.length > 1 ? { ...LIST_LIMITS, lockMs } : { lockMs };
     return ownTransaction(this.deps.dataSource, (tx) => inTurn(parts, (values) => this.write(tx, values)), limits);

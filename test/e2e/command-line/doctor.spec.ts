@@ -217,7 +217,7 @@ describe('the doctor finds', () => {
       const report = await examine();
       expect(await seen('queue-without-consumer', report)).toContain(`${names.workQueue('payment.reconciliation')} (`);
       const { remedy } = report.findings.find(({ id }) => id === 'queue-without-consumer') ?? {};
-      expect(remedy).toContain('Repair the database first');
+      expect(remedy).toContain('about the database, repair that first');
       expect(await seen('events-without-queue', report)).toContain(names.events);
     });
 
