@@ -13,7 +13,7 @@ import { type Swarm } from './swarm';
 
 const SECOND = 1_000;
 
-/** After so many tries, people give up what they were about; a failure does not last for so long. */
+/** After so many tries, people give up what they were about; no failure lasts for so long, but for a day without an instance. */
 const TRIES = 30;
 
 /** Between tries, at most. */
@@ -59,6 +59,8 @@ export class Stage {
   readonly touched = new Set<string>();
   /** What a host was told of timeouts of its own kind, in the order of its calls. */
   readonly scheduled: ScheduledTimeout[] = [];
+  /** When somebody runs the service again, epoch milliseconds. */
+  dawnMs = 0;
   /** People who are not done. */
   busy = 0;
   readonly mishaps: string[] = [];
@@ -123,7 +125,8 @@ export class Stage {
   }
 
   /**
-   * Asks some instance, and others until one answers, as shops do. Undefined: none did.
+   * Asks some instance, and others until one answers, as shops do. What a call without an answer has done is not known, so
+   * whoever asks at night goes on in the morning. Undefined: none did.
    *
    * @param isRepeated by the service itself, after a conflict, as all but reads are
    */
@@ -146,6 +149,10 @@ export class Stage {
         if (isRepeated) this.judge(what, error, began);
       }
       await this.kernel.sleep(Math.min(SECOND * 2 ** tries, LONGEST_PAUSE_MS));
+      const nightMs = this.dawnMs - this.kernel.time.now;
+      if (tries < TRIES - 1 || nightMs <= 0) continue;
+      await this.kernel.sleep(nightMs);
+      tries = 0;
     }
     return undefined;
   }

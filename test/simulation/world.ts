@@ -180,10 +180,11 @@ class World {
     const { kernel, stage, random } = this;
     await kernel.run(kernel.time.now + random.between(5 * SECOND, ACTIVE_MS));
     kernel.say('a day passes without an instance');
+    stage.dawnMs = kernel.time.now + DAY + 2 * HOUR;
     // Whoever starts meanwhile hardly looks.
     kernel.delay(20 * HOUR, 10 * HOUR);
     for (const instance of stage.instances) instance.crash();
-    await kernel.run(kernel.time.now + 26 * HOUR);
+    await kernel.run(stage.dawnMs);
     for (const instance of stage.instances) instance.crash();
     const isAway = this.bank.away !== undefined;
     kernel.delay(isAway ? 0 : this.lateMs);
