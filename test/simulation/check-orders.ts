@@ -143,14 +143,21 @@ interface ShownFacts {
   readonly shown: string;
 }
 
-/** PAID orders of which a person reads that more or less is spare than is: he would pay back what pays the order, or not all. */
+/**
+ * PAID orders of which a person reads that more or less is spare than is: he would pay back what pays the order, or not all.
+ * A report that was settled as wrong counts as no money for its order, also if the payment comes after all: all of it is spare.
+ */
 const SHOWN = `
   SELECT id, excess, currency, shown FROM (
     SELECT o.id, o.currency, greatest(o.held - o.price, 0)::text AS excess,
            (SELECT coalesce(sum(p.amount), 0) FROM order_timeout.unmatched_payment p
              WHERE p.order_id = o.id AND p.currency = o.currency AND p.handling IN ('kept', 'waiting')
                    AND (p.reason IN ('late', 'surplus', 'overpaid')
-                        OR p.reason = 'currency-mismatch' AND o.price = 0))::text AS shown
+                        OR p.reason = 'currency-mismatch' AND o.price = 0)
+                   AND NOT EXISTS (SELECT FROM order_timeout.payment_attempt a
+                                    WHERE a.order_id = o.id AND a.status = 'SETTLED' AND a.paid_source = 'provider'
+                                          AND (a.provider, a.reference, a.merchant_account, a.paid_amount)
+                                            = (p.provider, p.reference, p.merchant_account, p.amount)))::text AS shown
       FROM (SELECT o.id, a.paid_currency AS currency, sum(a.paid_amount - a.refunded_amount) AS held,
                    CASE WHEN a.paid_currency = o.currency THEN o.amount ELSE 0 END AS price
               FROM order_timeout.orders o JOIN order_timeout.payment_attempt a ON a.order_id = o.id
