@@ -242,10 +242,14 @@ async function ledgerProblems(
     .filter((says) => !says.endsWith('nobody knows') || !nameless.some((name) => says.startsWith(name)));
 }
 
-/** Whoever reads that a refund has failed pays the money back once more. */
-function isRefunded({ reason, provider, reference }: UnmatchedPayment, bank: Bank): boolean {
+/**
+ * Whoever reads that a refund has failed pays the money back once more. If a chargeback of the order came while the bank
+ * answered, he reads instead that the bank may have refunded it, and asks it by a replay.
+ */
+function isRefunded({ reason, provider, reference, evidence }: UnmatchedPayment, bank: Bank): boolean {
   const [payment, other] = bank.payments.filter((one) => [one.reference, one.transactionId].includes(reference));
   if (reason !== 'refund-failed' || provider !== bank.name || !payment || other) return false;
+  if (String(evidence.says).startsWith('held by a chargeback, though the provider may have it already')) return false;
   const refunds = [...payment.refunds.values()].filter(({ status }) => status === 'REFUNDED');
   const isWhole = refunds.reduce((sum, { amount }) => sum + amount, 0n) >= payment.amount;
   return isWhole && payment.refunded > 0n && !payment.isWired && !payment.isDisputed;
