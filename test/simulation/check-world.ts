@@ -55,13 +55,7 @@ export async function checkWorld(
     ...(await orderProblems(kernel, stage, bank, past)),
     ...(await listenerProblems(kernel, timeouts, past.gone)),
     ...(await ownProblems(kernel, stage)),
-    ...(await ledgerProblems(
-      kernel,
-      stage,
-      bank,
-      past,
-      listed.map((row) => rowOf(row, bank)),
-    )),
+    ...(await ledgerProblems(kernel, stage, bank, past, listed)),
     ...listed
       .filter((row) => isRefunded(row, bank))
       .map(({ reference }) => `${reference} was refunded, and is told as not`),
@@ -202,7 +196,7 @@ async function ledgerProblems(
   stage: Stage,
   bank: Bank,
   { erased, reported, claims: pastClaims }: PastFacts,
-  openRows: readonly OpenRowFact[],
+  listed: readonly UnmatchedPayment[],
 ): Promise<string[]> {
   const { claims } = await recordsOf(kernel).money();
   const entryOf = ({ orderId, reference, account, transactionId, amount, refunded }: BankPayment): LedgerEntry => {
@@ -216,7 +210,7 @@ async function ledgerProblems(
       ...money,
     } as LedgerEntry;
   };
-  const seen = [...openRows, ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
+  const seen = [...listed.map((row) => rowOf(row, bank)), ...(await kernel.query<OpenRowFact>(SEEN_ELSEWHERE))];
   const named = claims.filter(({ reference }) => !reference.startsWith('erased:'));
   // No table says any more which payments such an order had, and of a reported one the bank may have said nothing.
   const isForgotten = ({ orderId, reference, isTold }: BankPayment): boolean =>
@@ -231,15 +225,22 @@ async function ledgerProblems(
     claims: [...named, ...pastClaims],
     openRows: seen,
   };
-  // A person reads the amount and the order, under a name that says nothing.
-  const nameless = openRows.flatMap(({ reference, orderId }) =>
-    reference.startsWith('erased:') ? [`${orderId} has `] : [],
-  );
+  const known = namelessExcess(listed);
   return moneyProblems(facts)
     .filter(
       (says) => !/nobody knows$|and the provider holds/.test(says) || !forgotten.some((name) => says.includes(name)),
     )
-    .filter((says) => !says.endsWith('nobody knows') || !nameless.some((name) => says.startsWith(name)));
+    .filter((says) => !known.has(says));
+}
+
+/** A person reads how much is spare of which order, of payments whose names say nothing since they were erased. */
+function namelessExcess(listed: readonly UnmatchedPayment[]): ReadonlySet<string> {
+  const rows = listed.filter(({ reference }) => reference.startsWith('erased:'));
+  const spareOf = (id: string | null): number =>
+    rows
+      .filter(({ orderId, reason }) => orderId === id && ['late', 'surplus', 'overpaid'].includes(reason))
+      .reduce((sum, { amount }) => sum + amount, 0);
+  return new Set(rows.map(({ orderId }) => `${orderId} has ${spareOf(orderId)} too much, and nobody knows`));
 }
 
 /**
