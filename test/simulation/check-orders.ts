@@ -16,6 +16,7 @@ interface OrderFacts {
   readonly closingAt: number | null;
   /** When it was first closed or canceled for good. */
   readonly endedAt: number | null;
+  /** Nothing closes its attempts any more until a person has read why. */
   readonly isParked: boolean;
 }
 
@@ -56,13 +57,17 @@ export async function orderProblems(
   ];
 }
 
+/** What closes attempts that nobody needs: before the end of an order, and after it. Parked, a person reads that it cannot. */
+const CLOSING_KINDS = "'order.payment', 'order.late-watch'";
+
 const ORDERS = `
   SELECT o.id, o.status, o.closing_reason AS "closingReason", ${epochMs('o.expires_at')} AS "expiresAt",
          (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
            WHERE h.order_id = o.id AND h.to_status IN ('CLOSING', 'CLOSED', 'CANCELLED')) AS "closingAt",
          (SELECT ${epochMs('min(h.occurred_at)')} FROM order_timeout.order_history h
            WHERE h.order_id = o.id AND h.to_status IN ('CLOSED', 'CANCELLED')) AS "endedAt",
-         EXISTS (SELECT FROM order_timeout.timeout t WHERE t.key = o.id AND t.state = 'parked') AS "isParked"
+         EXISTS (SELECT FROM order_timeout.timeout t
+                  WHERE t.key = o.id AND t.state = 'parked' AND t.kind IN (${CLOSING_KINDS})) AS "isParked"
     FROM order_timeout.orders o`;
 
 function isEarly({ closingReason, closingAt, expiresAt }: OrderFacts): boolean {

@@ -86,7 +86,7 @@ function endlessProblems(
     ({ kind, key, state }) => state !== 'parked' && !(kind === 'order.payment' && waiting.has(key)),
   );
   const isParked = ({ id }: OrderTraits): boolean =>
-    timeouts.some(({ key, state }) => key === id && state === 'parked');
+    timeouts.some(({ kind, key, state }) => kind === 'order.payment' && key === id && state === 'parked');
   const open = orders.filter(({ status, autoClose }) => ['PENDING', 'CLOSING'].includes(status) && autoClose);
   return [
     ...pending.map(({ kind, key, state }) => `${kind} ${key} is still ${state}`),
