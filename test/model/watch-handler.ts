@@ -20,10 +20,10 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
       const since = new Date(String(due.payload.since));
-      const round = { since, now: agenda.now, offsetsMs: policy.lateWatchOffsetsMs };
-      const outcome = planWatch(findings, { ...round, due });
+      const round = { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs };
+      const outcome = planWatch(findings, round);
       late.settle(order.id, { cause: due.cause }, { isAsking: outcome.type === 'retry' });
-      if (!mustBeginAnew(findings, { ...round, payload: due.payload })) return outcome;
+      if (!mustBeginAnew(findings, round)) return outcome;
       late.watch(order.id, outcome);
       return DONE;
     },

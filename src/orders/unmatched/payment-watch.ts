@@ -92,12 +92,24 @@ export function planWatch(
   findings: readonly AttemptFinding[],
   { since, now, due, offsetsMs }: { since: Date; now: Date; due: Asked; offsetsMs: readonly number[] },
 ): TimeoutOutcome {
-  const next = nextWatchAt(since, offsetsMs, now);
+  const next = nextRoundAt(since, offsetsMs, { due, now });
   const wait = shortestWait(findings, now, waitedMs(due, now));
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
   // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
   return next ? { type: 'reschedule', dueAt: next } : DONE;
+}
+
+/** An answer is written at most this long after its provider gave it. */
+const ANSWER_AGE_MS = 60_000;
+
+/** A round that became due while this one's answer was on its way is yet to come, at once. Older ones are part of this one. */
+function nextRoundAt(
+  since: Date,
+  offsetsMs: readonly number[],
+  { due, now }: { due: Asked; now: Date },
+): Date | undefined {
+  return nextWatchAt(since, offsetsMs, new Date(Math.max(due.dueAt.getTime(), now.getTime() - ANSWER_AGE_MS)));
 }
 
 /**
@@ -106,12 +118,17 @@ export function planWatch(
  */
 export function mustBeginAnew(
   findings: readonly AttemptFinding[],
-  { since, now, payload, offsetsMs }: { since: Date; now: Date; payload: Due['payload']; offsetsMs: readonly number[] },
+  {
+    since,
+    now,
+    due,
+    offsetsMs,
+  }: { since: Date; now: Date; due: Asked & Pick<Due, 'payload'>; offsetsMs: readonly number[] },
 ): boolean {
   const wasOpen = ({ finding }: AttemptFinding): boolean =>
     (finding.type === 'CLOSED' && finding.wasOpen === true) ||
     (finding.type === 'UNKNOWN' && finding.isKnownThere === true);
-  return nextWatchAt(since, offsetsMs, now) === undefined && payload['isAnew'] !== true && findings.some(wasOpen);
+  return !nextRoundAt(since, offsetsMs, { due, now }) && due.payload['isAnew'] !== true && findings.some(wasOpen);
 }
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
@@ -187,7 +204,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const since = sinceOf(due);
     const outcome = planWatch(findings, { since, now, due, offsetsMs });
     await this.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
-    if (!mustBeginAnew(findings, { since, now, payload: due.payload, offsetsMs })) return outcome;
+    if (!mustBeginAnew(findings, { since, now, due, offsetsMs })) return outcome;
     await this.watch.beginAnew(tx, after, outcome, now);
     return DONE;
   }

@@ -91,11 +91,15 @@ describe('a refund that was done, asked for again', () => {
 
 describe('the payment watch', () => {
   const offsetsMs = [60_000, 600_000];
-  const plan = (finding: Parameters<typeof planWatch>[0][number]['finding'], now = at(61_000)) =>
+  const plan = (
+    finding: Parameters<typeof planWatch>[0][number]['finding'],
+    now = at(61_000),
+    dueAt = now < at(600_000) ? at(60_000) : at(600_000),
+  ) =>
     planWatch([{ provider: 'fake', reference: 'a-1', merchantAccount: null, finding }], {
       since: NOW,
       now,
-      due: { dueAt: at(60_000) },
+      due: { dueAt },
       offsetsMs,
     });
   const CLOSED = { type: 'CLOSED', evidence: {} } as const;
@@ -112,6 +116,11 @@ describe('the payment watch', () => {
     expect(plan(CLOSED)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
     expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
     expect(plan(PAID_OUTCOME)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
+  });
+
+  it('keeps a round that became due while the answer of the one before was on its way, and skips older ones', () => {
+    expect(plan(CLOSED, at(650_000), at(60_000))).toEqual({ type: 'reschedule', dueAt: at(600_000) });
+    expect(plan(CLOSED, at(661_000), at(60_000))).toEqual({ type: 'done' });
   });
 
   it('distrusts for a minute that a provider no longer knows an attempt that it closed, then trusts it', () => {
