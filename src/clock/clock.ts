@@ -141,6 +141,9 @@ interface LoopDependencies {
   readonly limitMs?: number;
 }
 
+/** A loop that fails at every second run would otherwise add a line each second. */
+const TELL_AGAIN_MS = 60_000;
+
 /** Pause after a failed run, so that an unavailable database is not queried in a tight loop. */
 const ERROR_PAUSE_MS = 1_000;
 
@@ -159,7 +162,7 @@ export class PollingLoop {
     private readonly clock: Clock,
     private readonly deps: LoopDependencies,
   ) {
-    this.told = new ToldFailures(clock);
+    this.told = new ToldFailures(clock, TELL_AGAIN_MS);
     this.logger = new Logger(`Loop:${deps.name}`);
   }
 
@@ -239,18 +242,16 @@ class StuckLoopError extends CodedError {
 /** More are told again: messages of errors without a code may differ each time. */
 const MOST_KINDS = 20;
 
-/** Work that fails at every second try would otherwise add a line each second. */
-const TELL_AGAIN_MS = 60_000;
-
-/**
- * Tells which failures of work that is tried again are worth a line: the first of each kind since the work last
- * succeeded, and of one kind at most one in a minute.
- */
+/** Tells which failures of work that is tried again are worth a line: the first of each kind since it last succeeded. */
 export class ToldFailures {
   private readonly toldAt = new Map<string, number>();
   private workedAt = -Infinity;
 
-  constructor(private readonly clock: Clock) {}
+  /** @param tellAgainMs at most one line of a kind in this time */
+  constructor(
+    private readonly clock: Clock,
+    private readonly tellAgainMs = 0,
+  ) {}
 
   /** Of one kind are errors with the same code, or else the same message. */
   isNew(error: unknown): boolean {
@@ -258,7 +259,7 @@ export class ToldFailures {
     const kind = typeof code === 'string' ? code : messageOf(error);
     const now = this.clock.monotonic();
     const toldAt = this.toldAt.get(kind);
-    if (toldAt !== undefined && (this.workedAt < toldAt || now < toldAt + TELL_AGAIN_MS)) return false;
+    if (toldAt !== undefined && (this.workedAt < toldAt || now < toldAt + this.tellAgainMs)) return false;
     this.toldAt.delete(kind);
     const [oldest] = this.toldAt.keys();
     if (oldest !== undefined && this.toldAt.size >= MOST_KINDS) this.toldAt.delete(oldest);
