@@ -72,8 +72,10 @@ function findConflicts(environment: Environment): string[] {
   ];
 }
 
-/** What docker-compose.yml has until others are set: the SHA-256 of "local-key", and passwords in URLs. */
+/** The SHA-256 of "local-key". */
 const LOCAL_KEY = /dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e/i;
+
+/** What docker-compose.yml has until others are set, wherever it stands. */
 const PUBLISHED = [
   ['API_KEYS', LOCAL_KEY, 'set API_KEYS to keys of your own'],
   ['OPERATOR_KEYS', LOCAL_KEY, 'set OPERATOR_KEYS to keys of your own'],

@@ -16,7 +16,7 @@ import {
   unmatchedFromAttempt,
   type UnmatchedHandling,
 } from '../../src/orders/model/unmatched-money';
-import { isWatched, nextWatchAt } from '../../src/orders/unmatched/payment-watch';
+import { firstRoundAt, isWatched } from '../../src/orders/unmatched/payment-watch';
 import {
   type LockedOrder,
   isUndecided,
@@ -95,12 +95,8 @@ export class LatePath {
     const { store, engine, agenda, policy, wiring } = this.world;
     const order = store.lock(orderId);
     if (!wiring.watches || isUndecided(order.status) || !order.attempts.some(isWatched)) return;
-    const since = agenda.now.toISOString();
-    const dueAt = nextWatchAt(agenda.now, policy.lateWatchOffsetsMs, agenda.now);
-    if (!dueAt) return;
-    const soonest = planned?.type === 'retry' ? agenda.now.getTime() + (planned.afterMs ?? 0) : Infinity;
-    const first = new Date(Math.min(dueAt.getTime(), soonest));
-    engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, first, { since, ...(planned && { isAnew: true }) });
+    const first = firstRoundAt(agenda.now, policy.lateWatchOffsetsMs, planned);
+    if (first) engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, first.dueAt, first.payload);
   }
 
   private handle(

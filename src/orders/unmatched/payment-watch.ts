@@ -51,18 +51,13 @@ export class PaymentWatch {
    * @param planned what the last round would do otherwise. A sooner look-up stays.
    */
   async beginAnew(tx: EntityManager, order: LockedOrder, planned: TimeoutOutcome, now: Date): Promise<void> {
-    const soonest = planned.type === 'retry' ? now.getTime() + (planned.afterMs ?? 0) : Infinity;
-    const rounds = this.firstRound(order, now).map(({ dueAt, payload, ...ref }) => {
-      const first = Math.min(dueAt?.getTime() ?? soonest, soonest);
-      return { ...ref, dueAt: new Date(first), payload: { ...payload, isAnew: true } };
-    });
-    await this.scheduler.schedule(rounds, { tx });
+    await this.scheduler.schedule(this.firstRound(order, now, planned), { tx });
   }
 
-  private firstRound(order: LockedOrder, now: Date): ScheduleTimeout[] {
+  private firstRound(order: LockedOrder, now: Date, planned?: TimeoutOutcome): ScheduleTimeout[] {
     if (isUndecided(order.status) || !order.attempts.some(isWatched)) return [];
-    const dueAt = nextWatchAt(now, this.policies.of(order.merchantId).lateWatchOffsetsMs, now);
-    return dueAt ? [{ kind: ORDER_LATE_WATCH, key: order.id, dueAt, payload: { since: now.toISOString() } }] : [];
+    const first = firstRoundAt(now, this.policies.of(order.merchantId).lateWatchOffsetsMs, planned);
+    return first ? [{ kind: ORDER_LATE_WATCH, key: order.id, ...first }] : [];
   }
 }
 
@@ -83,16 +78,37 @@ export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date
   return moments.length === 0 ? undefined : new Date(moments.reduce((first, next) => Math.min(first, next)));
 }
 
+/** Pure: the first round of a watch that begins now. In one that begins anew, a sooner look-up that was planned stays. */
+export function firstRoundAt(
+  now: Date,
+  offsetsMs: readonly number[],
+  planned?: TimeoutOutcome,
+): Required<Pick<ScheduleTimeout, 'dueAt' | 'payload'>> | undefined {
+  const first = nextWatchAt(now, offsetsMs, now);
+  if (!first) return undefined;
+  const soonest = planned?.type === 'retry' ? now.getTime() + (planned.afterMs ?? 0) : Infinity;
+  return {
+    dueAt: new Date(Math.min(first.getTime(), soonest)),
+    payload: { since: now.toISOString(), ...(planned && { isAnew: true }) },
+  };
+}
+
+/** A round of a watch since `since`, about whose answer is decided now. */
+interface Decided {
+  readonly since: Date;
+  readonly now: Date;
+  readonly due: Asked;
+  readonly offsetsMs: readonly number[];
+}
+
 /**
  * Pure: decides when to look up again. CLOSED ends this round, and anything unclear is looked up again soon. So is "not
  * known" for a minute: the provider has closed this attempt before, so one of its answers is wrong, and no round
  * follows the last one.
  */
-export function planWatch(
-  findings: readonly AttemptFinding[],
-  { since, now, due, offsetsMs }: { since: Date; now: Date; due: Asked; offsetsMs: readonly number[] },
-): TimeoutOutcome {
-  const next = nextRoundAt(since, offsetsMs, { due, now });
+export function planWatch(findings: readonly AttemptFinding[], decided: Decided): TimeoutOutcome {
+  const { due, now } = decided;
+  const next = nextRoundAt(decided);
   const wait = shortestWait(findings, now, waitedMs(due, now));
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
   // A counted retry may park the watch, so count only in its last round.
@@ -104,11 +120,7 @@ export function planWatch(
 const ANSWER_AGE_MS = 60_000;
 
 /** A round that became due while this one's answer was on its way is yet to come, at once. Older ones are part of this one. */
-function nextRoundAt(
-  since: Date,
-  offsetsMs: readonly number[],
-  { due, now }: { due: Asked; now: Date },
-): Date | undefined {
+function nextRoundAt({ since, now, due, offsetsMs }: Decided): Date | undefined {
   return nextWatchAt(since, offsetsMs, new Date(Math.max(due.dueAt.getTime(), now.getTime() - ANSWER_AGE_MS)));
 }
 
@@ -118,17 +130,12 @@ function nextRoundAt(
  */
 export function mustBeginAnew(
   findings: readonly AttemptFinding[],
-  {
-    since,
-    now,
-    due,
-    offsetsMs,
-  }: { since: Date; now: Date; due: Asked & Pick<Due, 'payload'>; offsetsMs: readonly number[] },
+  decided: Decided & { readonly due: Pick<Due, 'payload'> },
 ): boolean {
   const wasOpen = ({ finding }: AttemptFinding): boolean =>
     (finding.type === 'CLOSED' && finding.wasOpen === true) ||
     (finding.type === 'UNKNOWN' && finding.isKnownThere === true);
-  return !nextRoundAt(since, offsetsMs, { due, now }) && due.payload['isAnew'] !== true && findings.some(wasOpen);
+  return !nextRoundAt(decided) && decided.due.payload['isAnew'] !== true && findings.some(wasOpen);
 }
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
@@ -201,10 +208,10 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
     const offsetsMs = this.policies.of(before.merchantId).lateWatchOffsetsMs;
-    const since = sinceOf(due);
-    const outcome = planWatch(findings, { since, now, due, offsetsMs });
+    const decided = { since: sinceOf(due), now, due, offsetsMs };
+    const outcome = planWatch(findings, decided);
     await this.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
-    if (!mustBeginAnew(findings, { since, now, due, offsetsMs })) return outcome;
+    if (!mustBeginAnew(findings, decided)) return outcome;
     await this.watch.beginAnew(tx, after, outcome, now);
     return DONE;
   }

@@ -107,8 +107,25 @@ export class TimeoutScheduler {
   private commit(requests: readonly ScheduleTimeout[], lockMs = 0): Promise<ScheduledTimeout[]> {
     // Made before the transaction begins, whose pauses are limited.
     const parts = inParts(lastOfEach(requests)).map((rows) => this.valuesOf(rows));
+    return this.inTurn(parts, (tx, values) => this.write(tx, values), lockMs);
+  }
+
+  /** In one transaction of our own. */
+  private inTurn<T, R>(
+    parts: readonly T[],
+    run: (tx: EntityManager, part: T) => Promise<readonly R[]>,
+    lockMs = 0,
+  ): Promise<R[]> {
     const limits = parts.length > 1 ? { ...LIST_LIMITS, lockMs } : { lockMs };
-    return ownTransaction(this.deps.dataSource, (tx) => inTurn(parts, (values) => this.write(tx, values)), limits);
+    return ownTransaction(
+      this.deps.dataSource,
+      async (tx) => {
+        const results: (readonly R[])[] = [];
+        for (const part of parts) results.push(await run(tx, part));
+        return results.flat();
+      },
+      limits,
+    );
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
@@ -145,13 +162,9 @@ export class TimeoutScheduler {
   /** Cancels timeouts, including parked ones. Returns how many there were. */
   async cancel(refs: readonly TimeoutRef[], { tx }: TransactionOptions = {}): Promise<number> {
     if (refs.length === 0) return 0;
-    const { dataSource } = this.deps;
     const distinct = lastOfEach(refs);
     if (tx) return joinTransaction(this.tables, tx, (own) => this.remove(own, distinct));
-    const remove = async (own: EntityManager, part: readonly TimeoutRef[]) => [await this.remove(own, part)];
-    const parts = inParts(distinct);
-    const limits = parts.length > 1 ? LIST_LIMITS : {};
-    const counts = await ownTransaction(dataSource, (own) => inTurn(parts, (part) => remove(own, part)), limits);
+    const counts = await this.inTurn(inParts(distinct), async (own, part) => [await this.remove(own, part)]);
     return counts.reduce((total, count) => total + count, 0);
   }
 
@@ -216,12 +229,6 @@ function lastOfEach<T extends TimeoutRef>(requests: readonly T[]): T[] {
 
 function inParts<T>(rows: readonly T[]): (readonly T[])[] {
   return Array.from({ length: Math.ceil(rows.length / PART) }, (_, n) => rows.slice(n * PART, (n + 1) * PART));
-}
-
-async function inTurn<T, R>(parts: readonly T[], run: (part: T) => Promise<readonly R[]>): Promise<R[]> {
-  const results: (readonly R[])[] = [];
-  for (const part of parts) results.push(await run(part));
-  return results.flat();
 }
 
 function nameOf({ kind, key }: TimeoutRef): string {

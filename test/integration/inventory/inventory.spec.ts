@@ -1,3 +1,4 @@
+import { type EntityManager } from 'typeorm';
 import { Database } from '../../../src/database';
 import { Inventory, StockOwners } from '../../../src/inventory';
 import { createDatabase, type TestDatabase } from '../../support/database';
@@ -35,6 +36,21 @@ describe('inventory on PostgreSQL', () => {
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
     return waiting.length > 0;
+  };
+
+  /** What `act` resolves to if it waits for another transaction, which commits what it has `changed`. */
+  const besideAnother = async <T>(
+    changed: (tx: EntityManager) => Promise<unknown>,
+    act: () => Promise<T>,
+  ): Promise<T> => {
+    const other = database.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await changed(other.manager);
+    const acting = act();
+    await until(isSomebodyWaiting);
+    await other.commitTransaction();
+    await other.release();
+    return acting;
   };
 
   it('reserves nothing if one SKU of one order is short, and says which', async () => {
@@ -138,14 +154,12 @@ describe('inventory on PostgreSQL', () => {
   it('ends a line that another transaction is changing at that moment', async () => {
     await setStock('busy1', 10);
     await reserve(['busy', { busy1: 3 }]);
-    const other = database.dataSource.createQueryRunner();
-    await other.startTransaction();
-    await other.query(`UPDATE ${SCHEMA}.reservation SET qty = qty WHERE order_id = 'busy'`);
-    const released = release('busy');
-    await until(isSomebodyWaiting);
-    await other.commitTransaction();
-    await other.release();
-    expect(await released).toBe(1);
+    const change = `UPDATE ${SCHEMA}.reservation SET qty = qty WHERE order_id = 'busy'`;
+    const released = await besideAnother(
+      (tx) => tx.query(change),
+      () => release('busy'),
+    );
+    expect(released).toBe(1);
     expect(await level('busy1')).toMatchObject({ reserved: 0, available: 10 });
   });
 
@@ -250,14 +264,7 @@ describe('inventory on PostgreSQL', () => {
     const whileGoodsComeBack = async <T>(sku: string, act: () => Promise<T>): Promise<T> => {
       await setStock(sku, 5);
       await reserve([`${sku}-first`, { [sku]: 5 }]);
-      const other = database.dataSource.createQueryRunner();
-      await other.startTransaction();
-      await inventory.release(other.manager, [`${sku}-first`]);
-      const acting = act();
-      await until(isSomebodyWaiting);
-      await other.commitTransaction();
-      await other.release();
-      return acting;
+      return besideAnother((tx) => inventory.release(tx, [`${sku}-first`]), act);
     };
 
     it('reserves them', async () => {
